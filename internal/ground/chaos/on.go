@@ -1,0 +1,70 @@
+//go:build chaos
+
+package chaos
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// Enabled reports whether this build can be told to fail.
+const Enabled = true
+
+var (
+	killPoint, killPass = mustKill(os.Getenv("EINMAL_KILL"))
+	passes              atomic.Int64
+	storeOffset         = mustDuration("EINMAL_CLOCK_OFFSET")
+	nodeOffset          = mustDuration("EINMAL_NODE_CLOCK_OFFSET")
+)
+
+// At ends the process if p is the chosen point and this is the chosen pass.
+func At(p Point) {
+	if p != killPoint || passes.Add(1) != killPass {
+		return
+	}
+	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	select {} // the signal is on its way; nothing more may happen here
+}
+
+// StoreClockOffset is how far the store's clock is shifted.
+func StoreClockOffset() time.Duration { return storeOffset }
+
+// NodeClockOffset is how far the node's wall clock is shifted.
+func NodeClockOffset() time.Duration { return nodeOffset }
+
+// mustKill reads "point:n". A typing error must not turn a failure test into a test of nothing, so it ends
+// the process at once.
+func mustKill(s string) (Point, int64) {
+	if s == "" {
+		return "", 0
+	}
+	name, count, _ := strings.Cut(s, ":")
+	n, err := strconv.ParseInt(count, 10, 64)
+	if err != nil || n < 1 || !slices.Contains(Points(), Point(name)) {
+		die("EINMAL_KILL=%s: write point:n, n from 1, with a point that \"einmal chaos points\" lists", s)
+	}
+	return Point(name), n
+}
+
+func mustDuration(env string) time.Duration {
+	s := os.Getenv(env)
+	if s == "" {
+		return 0
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		die("%s=%s: write a duration such as 10m or -90s", env, s)
+	}
+	return d
+}
+
+func die(format string, args ...any) {
+	fmt.Fprintf(os.Stderr, format+"\n", args...)
+	os.Exit(2)
+}
