@@ -24,6 +24,7 @@ func execute(command, vars []string, signals <-chan os.Signal, log io.Writer) in
 	cmd.Env = append(os.Environ(), vars...)
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	endWithParent(cmd.SysProcAttr)
 	if err := cmd.Start(); err != nil {
 		fmt.Fprintln(log, "testenv:", err)
 		return 127

@@ -28,8 +28,8 @@ func compiler(ctx context.Context, dir *scratch) (string, error) {
 	if cc := workingCompiler(ctx, dir); cc != "" {
 		return cc, nil
 	}
-	return "", errors.Join(errors.New("-race needs a C compiler with the C library's headers, and there is none.\n"+
-		"Install one (Debian: apt-get install gcc libc6-dev), name it in CC, or run without -race."), err)
+	return "", errors.Join(errors.New("-race needs a C compiler with the C library's headers, and there is none: "+
+		"install one (Debian: apt-get install gcc libc6-dev), name it in CC, or run without -race"), err)
 }
 
 // workingCompiler returns the first compiler that makes a program, or "". What CC names is the only candidate.

@@ -2,5 +2,5 @@ package main
 
 import "syscall"
 
-// endWithParent asks the kernel for a fast shutdown of the server should this program be killed.
+// endWithParent asks the kernel to interrupt the child should this program be killed: PostgreSQL shuts down fast.
 func endWithParent(attr *syscall.SysProcAttr) { attr.Pdeathsig = syscall.SIGINT }

@@ -63,7 +63,7 @@ func (s *scratch) prepare() error {
 			return err
 		}
 	}
-	cmd := exec.Command("/bin/sh", "-c", ": >probe && rm probe")
+	cmd := exec.Command("/bin/sh", "-c", ": >probe")
 	cmd.Dir = s.dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: s.owner}
 	if out, err := cmd.CombinedOutput(); err != nil {
