@@ -1,0 +1,141 @@
+// Package evidence says what follows from what is learned about a message: an answer or its lack, a receipt,
+// an end of a lease, of the validity, of the time in which receipts may come.
+//
+// It is pure. The store locks a message, gives its Case to Apply with each piece of evidence, and writes what
+// has changed. The state of a message is never set: it is folded from its attempts (message.Fold).
+package evidence
+
+import (
+	"slices"
+
+	"github.com/einmal/einmal/internal/domain/exception"
+	"github.com/einmal/einmal/internal/domain/message"
+	"github.com/einmal/einmal/internal/ground/clock"
+	"github.com/einmal/einmal/internal/ground/ident"
+)
+
+// Case is a message under its lock.
+type Case struct {
+	// What never changes.
+	Message      ident.Message
+	Tenant       ident.Partition
+	Connection   int64
+	Parts        int
+	CreatedAt    clock.Micros
+	ValidUntil   clock.Micros
+	ReceiptUntil clock.Micros // after it no receipt is awaited
+	EventBound   bool         // the window is bound to the event
+	While        []message.State
+	Flow         int64
+
+	// What does.
+	State    message.State
+	Since    clock.Micros // when it took that state
+	Final    bool
+	Leased   bool
+	Fence    int64
+	ReadyAt  clock.Micros // when it is due in its queue
+	Attempts []Attempt
+	LastN    uint32 // number of the last event
+
+	// What Apply found, for the store to write.
+	Events     []Event
+	Exceptions []exception.Exception
+	CloseKey   bool // the message has left its window: its register key ends now
+	retryAfter clock.Micros
+}
+
+// Attempt is one part of one attempt.
+type Attempt struct {
+	Attempt, Part uint16
+	Outcome       message.Outcome
+	Delivery      message.Delivery
+	ExternalID    []byte // as received; nil: none
+	Reference     int32  // own reference; -1: none
+	Code          string // raw status of the answer
+	CodeName      string
+	AnsweredAt    clock.Micros
+	StatusRaw     string // of the receipt that moved Delivery
+	ErrorCode     string
+	DeliveredAt   clock.Micros // when that receipt was received
+	Changed       bool
+}
+
+// EventKind is what happened. The spellings are stored and public.
+type EventKind string
+
+// The kinds of events.
+const (
+	EventTaken     EventKind = "taken"     // a message was made
+	EventOutcome   EventKind = "outcome"   // an attempt's answer, or the lack of one
+	EventLate      EventKind = "late"      // an answer after the attempt was called unknown
+	EventReceipt   EventKind = "receipt"   // a receipt was applied
+	EventRepeated  EventKind = "repeated"  // a receipt said again what was known
+	EventOvertaken EventKind = "overtaken" // an intermediate receipt after a final one
+	EventConflict  EventKind = "conflict"  // evidence against what is final
+	EventOrphaned  EventKind = "orphaned"  // a worker died with the message in hand
+	EventReturned  EventKind = "returned"  // a worker gave the message back unsent
+	EventExpired   EventKind = "expired"   // the validity ended before it was sent
+	EventCancelled EventKind = "cancelled" // somebody cancelled it while pending
+	EventClosed    EventKind = "closed"    // no receipt is awaited any more
+)
+
+// Event is one line of a message's history. Events of a message are numbered from 1 without a gap.
+type Event struct {
+	N             uint32
+	At            clock.Micros
+	Kind          EventKind
+	From, To      message.State
+	Attempt, Part uint16
+	Receipt       ident.Receipt
+	Detail        map[string]string // no number, no text of a message
+}
+
+// attempt finds an attempt's part.
+func (c *Case) attempt(attempt, part uint16) *Attempt {
+	i := slices.IndexFunc(c.Attempts, func(a Attempt) bool { return a.Attempt == attempt && a.Part == part })
+	if i < 0 {
+		return nil
+	}
+	return &c.Attempts[i]
+}
+
+// AttemptOpen reports whether an attempt's outcome is still awaited by a worker.
+func (c *Case) AttemptOpen() bool {
+	return slices.ContainsFunc(c.Attempts, func(a Attempt) bool { return a.Outcome == message.OutcomeOpen })
+}
+
+// LastAttempt is the number of the last attempt, 0 if there is none.
+func (c *Case) LastAttempt() uint16 {
+	var last uint16
+	for _, a := range c.Attempts {
+		last = max(last, a.Attempt)
+	}
+	return last
+}
+
+func (c *Case) inWhile(s message.State) bool { return slices.Contains(c.While, s) }
+
+// Queue is where a message waits for the next thing that is due. A number from FirstFlow on is a flow.
+type Queue int64
+
+// The queues that are no flows.
+const (
+	QueueNone     Queue = 0  // nothing is due
+	QueueLease    Queue = 1  // claimed; due when the lease has ended
+	QueueFinality Queue = 2  // handed over; due when no receipt is awaited any more
+	FirstFlow     Queue = 16 // flows are numbered from here
+)
+
+// Schedule says in which queue the case waits now, and until when.
+func (c *Case) Schedule(now clock.Micros) (Queue, clock.Micros) {
+	switch {
+	case c.Final:
+		return QueueNone, 0
+	case c.State == message.Pending:
+		return Queue(c.Flow), max(now, c.retryAfter)
+	case c.State == message.Sending:
+		return QueueLease, c.ReadyAt
+	}
+	return QueueFinality, c.ReceiptUntil
+}

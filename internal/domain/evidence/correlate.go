@@ -1,0 +1,101 @@
+package evidence
+
+import (
+	"strings"
+
+	"github.com/einmal/einmal/internal/domain/exception"
+	"github.com/einmal/einmal/internal/domain/message"
+	"github.com/einmal/einmal/internal/ground/ident"
+)
+
+// Quality says by what a receipt was matched (R4).
+type Quality string
+
+// The qualities.
+const (
+	ByExternalID Quality = "external_id"   // the provider's message id
+	ByReference  Quality = "own_reference" // our own reference as echoed, with an equal destination
+)
+
+// Candidate is one part of one attempt that a receipt may belong to.
+type Candidate struct {
+	Message       ident.Message
+	Attempt, Part uint16
+	Destination   string // E.164
+	Outcome       message.Outcome
+	HasExternalID bool
+}
+
+// Match is what correlation found: the attempt, or why there is none.
+type Match struct {
+	Found     bool
+	Candidate Candidate
+	Quality   Quality
+	// Kind and Detail are for an exception; Kind is Unmatched while nothing is known under the receipt's ids.
+	Kind   exception.Kind
+	Detail string
+}
+
+// Correlate matches a receipt with the attempts under its identifiers. Addresses only ever contradict: they
+// never stand in for an identifier.
+func Correlate(r *ReceiptFacts, byID, byReference []Candidate) Match {
+	switch {
+	case len(byID) > 1:
+		return Match{Kind: exception.Ambiguous, Detail: "several attempts have the message id of this receipt"}
+	case len(byID) == 1 && contradicts(r.Handset, byID[0].Destination):
+		return Match{Kind: exception.Ambiguous, Detail: "the attempt with the message id of this receipt went to another number"}
+	case len(byID) == 1:
+		return Match{Found: true, Candidate: byID[0], Quality: ByExternalID}
+	}
+	return correlateByReference(r, byReference)
+}
+
+// correlateByReference is the way to settle a lost answer: only where the connection declares the echo, only
+// among attempts without a message id, and only with an equal destination, since a reference has 16 bits.
+func correlateByReference(r *ReceiptFacts, candidates []Candidate) Match {
+	none := Match{Kind: exception.Unmatched, Detail: "no attempt has the message id of this receipt"}
+	if !r.EchoDeclared {
+		return none
+	}
+	var fits []Candidate
+	for _, c := range candidates {
+		definitelyNot := c.Outcome.Definite() && c.Outcome != message.OutcomeAccepted
+		if !c.HasExternalID && !definitelyNot && sameAddress(r.Handset, c.Destination) {
+			fits = append(fits, c)
+		}
+	}
+	switch len(fits) {
+	case 0:
+		return none
+	case 1:
+		return Match{Found: true, Candidate: fits[0], Quality: ByReference}
+	}
+	return Match{Kind: exception.Ambiguous, Detail: "several attempts have the reference of this receipt"}
+}
+
+// sameAddress compares an address as a provider writes it with an E.164 number. Providers leave out the plus,
+// write 00, or write the national form: the one without its leading zeros must end the other.
+func sameAddress(received, e164 string) bool {
+	a, b := bareDigits(received), bareDigits(e164)
+	const shortest = 6 // below it an ending says nothing
+	if len(a) < shortest || len(b) < shortest {
+		return a == b && a != ""
+	}
+	return strings.HasSuffix(a, b) || strings.HasSuffix(b, a)
+}
+
+// contradicts reports that both addresses are readable and differ. An address that was left out, or replaced
+// by something that is no number, contradicts nothing.
+func contradicts(received, e164 string) bool {
+	return bareDigits(received) != "" && !sameAddress(received, e164)
+}
+
+func bareDigits(s string) string {
+	s = strings.TrimPrefix(strings.TrimSpace(s), "+")
+	for _, r := range s {
+		if r < '0' || r > '9' {
+			return ""
+		}
+	}
+	return strings.TrimLeft(s, "0")
+}

@@ -1,0 +1,74 @@
+package evidence
+
+import (
+	"time"
+
+	"github.com/einmal/einmal/internal/domain/message"
+	"github.com/einmal/einmal/internal/ground/ident"
+)
+
+// Kind says what a piece of evidence is.
+type Kind uint8
+
+// The kinds.
+const (
+	Outcome          Kind = iota + 1 // an attempt's answer, or the lack of one
+	Receipt                          // a receipt that was matched with an attempt
+	LeaseEnded                       // the worker that had the message is gone
+	Returned                         // the worker gives the message back; it opened no attempt
+	ValidityEnded                    // the message waited too long
+	ReceiptTimeEnded                 // no receipt is awaited any more
+	Cancel                           // somebody wants it not to be sent
+)
+
+// Evidence is one thing learned about one message.
+type Evidence struct {
+	Kind    Kind
+	Message ident.Message
+
+	// For Outcome and Receipt: which part of which attempt.
+	Attempt, Part uint16
+
+	// For Outcome.
+	Outcome    message.Outcome
+	ExternalID []byte
+	Code       string
+	CodeName   string
+	Detail     string
+	Late       bool
+
+	// For Returned: the fence under which the message was claimed.
+	Fence int64
+
+	// For Receipt.
+	Receipt *ReceiptFacts
+
+	// For Cancel.
+	Person, Reason string
+}
+
+// ReceiptFacts is a stored receipt as far as its effect depends on it. Values are as received.
+type ReceiptFacts struct {
+	ID           ident.Receipt
+	ExternalID   []byte
+	Reference    int32 // own reference as echoed; -1: none
+	EchoDeclared bool  // the connection declares that it echoes our reference
+	Status       string
+	State        string // normalised status; empty: no documented mapping
+	Final        bool   // the event says that it is a final receipt
+	ErrorCode    string
+	Handset      string // the handset's address, digits as received
+	DoneDate     string
+	Repeated     bool // its logical event is known already
+	Quality      Quality
+}
+
+// throttlePause is how long a message waits after the provider asked for patience: a second, doubled for each
+// throttle of the same message, at most half a minute. The message's own validity bounds it.
+func throttlePause(throttles int) time.Duration {
+	const first, most = time.Second, 30 * time.Second
+	if throttles > 5 {
+		return most
+	}
+	return min(first<<max(throttles-1, 0), most)
+}

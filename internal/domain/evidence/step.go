@@ -1,0 +1,83 @@
+package evidence
+
+import (
+	"fmt"
+
+	"github.com/einmal/einmal/internal/domain/exception"
+	"github.com/einmal/einmal/internal/domain/message"
+	"github.com/einmal/einmal/internal/ground/clock"
+)
+
+// step folds the attempts into the message's state and records what happened.
+func (c *Case) step(ev Event, now clock.Micros) {
+	parts := make([]message.Part, len(c.Attempts))
+	for i, a := range c.Attempts {
+		parts[i] = message.Part{Attempt: a.Attempt, Part: a.Part, Outcome: a.Outcome, Delivery: a.Delivery, HasExternalID: len(a.ExternalID) > 0}
+	}
+	base := message.Base{
+		Parts: c.Parts, Leased: c.Leased,
+		Cancelled: c.State == message.Cancelled,
+		Expired:   c.State == message.Expired || !c.Leased && now >= c.ValidUntil,
+	}
+	c.move(message.Fold(base, parts), ev, now)
+}
+
+// move takes the message to a state and numbers the event. The table is the referee: a step that it does not
+// have is a defect or evidence that cannot be, and either way the message stays where it is, the evidence is
+// kept, and a person is told.
+func (c *Case) move(to message.State, ev Event, now clock.Micros) {
+	if to != c.State && !message.Allowed(c.State, to) {
+		c.except(exception.Conflicting, Evidence{Attempt: ev.Attempt, Part: ev.Part}, now,
+			fmt.Sprintf("evidence would take the message from %s to %s, which cannot be", c.State, to))
+		ev.Kind, to = EventConflict, c.State
+	}
+	c.LastN++
+	ev.N, ev.From, ev.To, ev.At = c.LastN, c.State, to, now
+	c.Events = append(c.Events, ev)
+	if c.State != to {
+		c.State, c.Since = to, now
+	}
+	c.settle(now)
+}
+
+// settle finds out whether anything is still owed, and closes the window if the message has left it.
+func (c *Case) settle(now clock.Micros) {
+	if c.Final || c.owed(now) {
+		return
+	}
+	c.Final = true
+	if c.EventBound && !c.inWhile(c.State) {
+		c.CloseKey = true
+	}
+}
+
+// owed reports whether something may still happen to the message: an attempt, or a receipt.
+func (c *Case) owed(now clock.Micros) bool {
+	switch c.State {
+	case message.Cancelled, message.Declined, message.Replaced, message.Failed:
+		return false
+	case message.Pending, message.Sending, message.Held, message.RetryDue:
+		return true
+	}
+	if now >= c.ReceiptUntil {
+		return c.AttemptOpen()
+	}
+	for _, a := range c.Attempts {
+		mayCome := a.Outcome == message.OutcomeOpen || a.Outcome == message.OutcomeAccepted || a.Outcome == message.OutcomeUnknown
+		if mayCome && !a.Delivery.Final() {
+			return true
+		}
+	}
+	return false
+}
+
+func (c *Case) except(k exception.Kind, e Evidence, now clock.Micros, detail string) {
+	x := exception.Exception{
+		Kind: k, Tenant: c.Tenant, Connection: c.Connection, At: now,
+		Message: c.Message, Attempt: e.Attempt, Part: e.Part, Detail: detail,
+	}
+	if e.Receipt != nil {
+		x.Receipt = e.Receipt.ID
+	}
+	c.Exceptions = append(c.Exceptions, x)
+}

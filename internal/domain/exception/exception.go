@@ -1,0 +1,43 @@
+// Package exception names what the gateway could not settle by itself and hands to a person.
+package exception
+
+import (
+	"github.com/einmal/einmal/internal/ground/clock"
+	"github.com/einmal/einmal/internal/ground/ident"
+)
+
+// Kind says what is wrong. The spellings are stored and public.
+type Kind string
+
+// The kinds.
+const (
+	Unmatched   Kind = "unmatched"   // a receipt that belongs to no known attempt
+	Ambiguous   Kind = "ambiguous"   // a receipt that fits several attempts, or one that an address contradicts
+	Conflicting Kind = "conflicting" // evidence against a final status, or against a definite answer
+	Unreadable  Kind = "unreadable"  // an event in an unknown format, or with an unknown status
+	LostAnswer  Kind = "lost_answer" // a receipt without a match, and an attempt without an answer, that may be a pair
+)
+
+// Exception is one thing for a person to settle. Exceptions of one connection, kind and hour are a group.
+type Exception struct {
+	ID         ident.Exception
+	Kind       Kind
+	Tenant     ident.Partition
+	Connection int64
+	At         clock.Micros
+	Message    ident.Message // none, if no message is concerned
+	Attempt    uint16
+	Part       uint16
+	Receipt    ident.Receipt // none, if no receipt is concerned
+	Detail     string        // in plain words; no number, no text of a message
+}
+
+// GroupHour is the start of the hour that an exception is grouped under.
+func (e *Exception) GroupHour() clock.Micros {
+	const hour = clock.Micros(3_600_000_000)
+	return e.At - e.At%hour
+}
+
+// MaxPerGroup is how many exceptions of one group are kept one by one. A flood of foreign receipts beyond it
+// is counted only: every one of them is in the receipt log all the same.
+const MaxPerGroup = 1000

@@ -1,0 +1,153 @@
+package intent
+
+import (
+	"github.com/einmal/einmal/internal/domain/message"
+	"github.com/einmal/einmal/internal/domain/policy"
+	"github.com/einmal/einmal/internal/ground/clock"
+)
+
+// Decide decides one request and leaves in f what the next request of the batch must see.
+func Decide(r *Request, f *Facts) Result {
+	if res, answered := byIdempotency(r, f); answered {
+		return res
+	}
+	res := byIntent(r, f)
+	if !r.Idempotency.Key.IsZero() {
+		reserveIdempotency(r, f, &res)
+	}
+	return res
+}
+
+// byIdempotency answers from the key that the client chose. Another request under the same key is an error
+// before anything else is looked at: the client's mistake must not depend on the first request's progress.
+func byIdempotency(r *Request, f *Facts) (Result, bool) {
+	a := f.Answered[r.Idempotency.Key]
+	if r.Idempotency.Key.IsZero() || a == nil || !a.live(f.Now) {
+		return Result{}, false
+	}
+	if a.Fingerprint.Whole != r.Idempotency.Fingerprint.Whole {
+		return Result{Kind: Mismatched, Decision: a.Decision, Differing: a.Fingerprint.Differing(r.Idempotency.Fingerprint)}, true
+	}
+	return Result{Kind: Replayed, Decision: a.Decision}, true
+}
+
+func reserveIdempotency(r *Request, f *Facts, res *Result) {
+	ends := f.Now.Add(IdempotencyLife)
+	res.Reserve = append(res.Reserve, Reservation{SpaceIdempotency, r.Idempotency.Key, r.Decision, ends})
+	f.Answered[r.Idempotency.Key] = &Answered{
+		Decision: res.Decision, Fingerprint: r.Idempotency.Fingerprint, Ends: ends,
+		MessageFinal: false, // whatever it is: the key is younger than IdempotencyLife
+	}
+}
+
+// byIntent compares the request with the message that holds its key, if one does.
+func byIntent(r *Request, f *Facts) Result {
+	held, ended := findHolder(r, f)
+	if held == nil {
+		reason := ReasonNoEquivalent
+		if ended {
+			reason = ReasonWindowEnded
+		}
+		return allow(r, f, NewIntent, reason, nil)
+	}
+	same := held.Message.TextKey == r.TextKey
+	if !same && r.Purpose.OnOtherText == policy.OtherTextAllow {
+		return byVariant(r, f, held)
+	}
+	return suppress(r, f, held, same)
+}
+
+// byVariant decides a request whose intent is known with another text, where the policy makes every text a
+// version of its own.
+func byVariant(r *Request, f *Facts, held *Holder) Result {
+	if v := f.Holders[r.Keys.Variant]; v != nil && v.Live(f.Now) {
+		return suppress(r, f, v, true)
+	}
+	return allow(r, f, LegitimateRepeat, ReasonOtherText, held)
+}
+
+// findHolder returns the holder whose window is open, under the current key or one of an older policy version;
+// ended says that there was one whose window is over.
+func findHolder(r *Request, f *Facts) (held *Holder, ended bool) {
+	for _, k := range append([]Key{r.Keys.Intent}, r.Keys.Older...) {
+		h := f.Holders[k]
+		if h == nil {
+			continue
+		}
+		if h.Live(f.Now) {
+			return h, false
+		}
+		ended = true
+	}
+	return nil, ended
+}
+
+// allow makes the message's facts and reserves its keys. The compared message is given where there is one.
+func allow(r *Request, f *Facts, class Class, reason Reason, compared *Holder) Result {
+	d := begin(r, f, Allow, class, reason)
+	d.Message = Snapshot{ID: r.Message, State: message.Pending}
+	d.WindowEnds = windowBound(r.Purpose.Window, f.Now)
+	if compared != nil {
+		no := false
+		d.SameText, d.PreviousState = &no, compared.Message.State
+	}
+	d.Explanation = explainAllow(r, reason, compared, f.Now)
+	h := &Holder{Ends: d.WindowEnds, Message: MessageFacts{
+		ID: r.Message, State: message.Pending, Since: f.Now, TextKey: r.TextKey,
+		EventBound: r.Purpose.Window.EventBound(),
+	}}
+	res := Result{Kind: Decided, Decision: d}
+	if compared == nil {
+		res.hold(f, r.Keys.Intent, h)
+	}
+	if !r.Keys.Variant.IsZero() {
+		res.hold(f, r.Keys.Variant, h)
+	}
+	return res
+}
+
+func (res *Result) hold(f *Facts, k Key, h *Holder) {
+	f.Holders[k] = h
+	res.Reserve = append(res.Reserve, Reservation{SpaceIntent, k, h.Message.ID, h.Ends})
+}
+
+// suppress answers with the message that exists.
+func suppress(r *Request, f *Facts, held *Holder, sameText bool) Result {
+	m := held.Message
+	class, reason := TechnicalDuplicate, sameIntent(m.State)
+	if failed(m.State) {
+		class, reason = ControlledRetry, ReasonRetryNotPermitted
+	}
+	d := begin(r, f, Suppress, class, reason)
+	d.Message = Snapshot{ID: m.ID, State: m.State, Delivery: m.Delivery, Attempts: m.Attempts}
+	d.SameText, d.PreviousState = &sameText, m.State
+	if f.Now < held.Ends {
+		d.WindowEnds = held.Ends
+	}
+	d.Explanation = explainSuppress(r, held, sameText, f.Now)
+	return Result{Kind: Decided, Decision: d}
+}
+
+func begin(r *Request, f *Facts, a Action, c Class, why Reason) Decision {
+	return Decision{
+		ID: r.Decision, At: f.Now, Action: a, Class: c, Reason: why,
+		Rule: r.Purpose.Name + ".window", PolicyID: r.PolicyID,
+	}
+}
+
+// failed reports the ends after which a repeat is a retry and not a duplicate.
+func failed(s message.State) bool {
+	switch s {
+	case message.Undelivered, message.Rejected, message.Failed, message.Expired:
+		return true
+	}
+	return false
+}
+
+// windowBound is the moment at which the window ends by the clock alone.
+func windowBound(w policy.Window, now clock.Micros) clock.Micros {
+	if w.EventBound() {
+		return now.Add(w.AtMost)
+	}
+	return now.Add(w.Duration)
+}

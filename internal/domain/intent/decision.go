@@ -1,0 +1,119 @@
+package intent
+
+import (
+	"github.com/einmal/einmal/internal/domain/message"
+	"github.com/einmal/einmal/internal/ground/clock"
+	"github.com/einmal/einmal/internal/ground/ident"
+)
+
+// Action is what is done with a request (D4). The numbers are stored; they are never given to another action.
+type Action uint8
+
+// The actions of this release.
+const (
+	Allow    Action = 1
+	Suppress Action = 2
+)
+
+var actionNames = map[Action]string{Allow: "allow", Suppress: "suppress"}
+
+// String returns the action's name in the API.
+func (a Action) String() string { return actionNames[a] }
+
+// Class is what a request is (D3). The numbers are stored.
+type Class uint8
+
+// The classes.
+const (
+	NewIntent          Class = 1 // something that was not asked for before
+	TechnicalDuplicate Class = 2 // the same intent again, an unwanted repeat
+	ControlledRetry    Class = 3 // the same intent again after a failure
+	LegitimateRepeat   Class = 4 // the same event with a provable material change
+)
+
+var classNames = map[Class]string{
+	NewIntent: "new_intent", TechnicalDuplicate: "technical_duplicate",
+	ControlledRetry: "controlled_retry", LegitimateRepeat: "legitimate_repeat",
+}
+
+// String returns the class's name in the API.
+func (c Class) String() string { return classNames[c] }
+
+// Reason says why, from a closed list. It is stored, shown and a metric's label.
+type Reason string
+
+// Reasons for an allow.
+const (
+	ReasonNoEquivalent Reason = "no_equivalent"           // nothing equivalent is known
+	ReasonWindowEnded  Reason = "window_ended"            // an equivalent one is known; its window is over
+	ReasonOtherText    Reason = "other_text_is_a_version" // same intent, other text, and the policy makes that a new version
+)
+
+// ReasonRetryNotPermitted suppresses a repeat after a failure, where no retry rule permits it.
+const ReasonRetryNotPermitted Reason = "retry_not_permitted"
+
+// sameIntent is the reason for suppressing a repeat, by the state of the message that exists.
+func sameIntent(s message.State) Reason { return Reason("same_intent_" + s.String()) }
+
+// Decision is the record of one decision (D14).
+type Decision struct {
+	ID            ident.Decision
+	At            clock.Micros
+	Action        Action
+	Class         Class
+	Reason        Reason
+	Rule          string // such as "order_confirmation.window"
+	PolicyID      string
+	Explanation   string       // one or two plain sentences
+	WindowEnds    clock.Micros // 0: it is not known yet, or nothing is inside
+	SameText      *bool        // nil: there was nothing to compare with
+	PreviousState message.State
+	Message       Snapshot
+}
+
+// Snapshot is what a decision's answer says of a message. It is stored with the decision, so that a replay
+// gives the same body again.
+type Snapshot struct {
+	ID       ident.Message
+	State    message.State
+	Delivery string // reported delivery; empty: nothing reported
+	Attempts int
+}
+
+// Kind tells a decision from the two answers that an idempotency key can give before one.
+type Kind uint8
+
+// The kinds of results.
+const (
+	Decided    Kind = iota + 1 // this request was decided
+	Replayed                   // the same request under the same idempotency key: its decision again
+	Mismatched                 // another request under the same idempotency key; nothing was decided
+)
+
+// Result is what Decide returns for one request.
+type Result struct {
+	Kind      Kind
+	Decision  Decision
+	Differing []string // for Mismatched: the members that differ
+	// Reserve are the keys that this request holds from now on.
+	Reserve []Reservation
+}
+
+// Space is a register's name space. The numbers are stored, and locks are taken in their order.
+type Space int16
+
+// The spaces of the register.
+const (
+	SpaceIdempotency Space = 1
+	SpaceIntent      Space = 2
+	SpaceEvent       Space = 6 // logical events of receipts
+)
+
+// Reservation is a key that a request takes. Owner is a decision's id in the idempotency space and a
+// message's elsewhere.
+type Reservation struct {
+	Space Space
+	Key   Key
+	Owner [16]byte
+	Ends  clock.Micros
+}

@@ -1,0 +1,96 @@
+package intent
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/einmal/einmal/internal/domain/message"
+	"github.com/einmal/einmal/internal/domain/policy"
+	"github.com/einmal/einmal/internal/ground/clock"
+)
+
+// stateWords say what a state means for whoever asks why a second message was not sent.
+var stateWords = map[message.State]string{
+	message.Held:        "is held for review",
+	message.Declined:    "was declined in review",
+	message.Pending:     "is waiting to be sent",
+	message.Sending:     "is being sent",
+	message.Accepted:    "was accepted by the provider",
+	message.EnRoute:     "is on its way, as the provider reports",
+	message.Delivered:   "was reported delivered",
+	message.Undelivered: "was reported undelivered",
+	message.Rejected:    "was rejected by the provider",
+	message.Failed:      "was not sent",
+	message.Expired:     "expired",
+	message.Replaced:    "was replaced",
+	message.Cancelled:   "was cancelled",
+	message.RetryDue:    "is due to be sent again",
+	message.Unknown:     "was handed to the provider, whose answer is not known",
+}
+
+// nextWords say what happens next, where a repeat needs to know (D9).
+var nextWords = map[message.State]string{
+	message.Pending:  "It will be sent; sending this request again changes nothing.",
+	message.Sending:  "Its outcome will be known shortly.",
+	message.Unknown:  "It is not sent a second time: a receipt or the provider's late answer will settle it.",
+	message.Accepted: "A delivery receipt may still come.",
+	message.EnRoute:  "A final delivery receipt may still come.",
+}
+
+func explainSuppress(r *Request, h *Holder, sameText bool, now clock.Micros) string {
+	var b strings.Builder
+	m := h.Message
+	fmt.Fprintf(&b, "Message %s for the same %s %s%s.", m.ID, keyWords(r.Purpose), stateWords[m.State], ago(now.Sub(m.Since)))
+	if failed(m.State) {
+		fmt.Fprintf(&b, " Its window is still open, and the purpose %s permits no retry.", r.Purpose.Name)
+	} else if next := nextWords[m.State]; next != "" {
+		b.WriteString(" " + next)
+	}
+	if !sameText {
+		b.WriteString(" The text of this request differs from the one that was taken: it was not sent. If it is meant as another message, give the event another version.")
+	}
+	return b.String()
+}
+
+func explainAllow(r *Request, reason Reason, compared *Holder, now clock.Micros) string {
+	switch {
+	case compared != nil:
+		return fmt.Sprintf("Message %s for the same %s has another text, and the purpose %s makes every text a version of its own.",
+			compared.Message.ID, keyWords(r.Purpose), r.Purpose.Name)
+	case reason == ReasonWindowEnded:
+		return fmt.Sprintf("A message for the same %s was taken before, and the window of the purpose %s is over.", keyWords(r.Purpose), r.Purpose.Name)
+	}
+	return fmt.Sprintf("No message for the same %s is known to this purpose.", keyWords(r.Purpose))
+}
+
+// partWords are the parts of a key in plain words.
+var partWords = map[policy.KeyPart]string{
+	policy.KeyEventType: "event type", policy.KeyEventID: "event", policy.KeyEventVersion: "event version",
+	policy.KeySender: "sender", policy.KeyTemplateID: "template", policy.KeyTemplateVersion: "template version",
+	policy.KeyCorrelationID: "correlation id",
+}
+
+func keyWords(p policy.Purpose) string {
+	words := []string{"purpose", "destination"}
+	for _, part := range p.Key {
+		words = append(words, partWords[part])
+	}
+	last := len(words) - 1
+	return strings.Join(words[:last], ", ") + " and " + words[last]
+}
+
+// ago writes " 42 s ago", in one unit, rounded down.
+func ago(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return " just now"
+	case d < 2*time.Minute:
+		return fmt.Sprintf(" %d s ago", int(d.Seconds()))
+	case d < 2*time.Hour:
+		return fmt.Sprintf(" %d min ago", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf(" %d h ago", int(d.Hours()))
+	}
+	return fmt.Sprintf(" %d days ago", int(d.Hours()/24))
+}

@@ -1,0 +1,72 @@
+// Package intent recognises that two requests mean the same thing and decides what follows from that.
+//
+// Everything here is pure: Decide is a fold over the requests of a batch and the facts that the store read
+// under its locks. The same function serves live traffic, dry runs, tests of a policy and the replay of
+// recorded traffic.
+package intent
+
+import (
+	"time"
+
+	"github.com/einmal/einmal/internal/domain/phone"
+	"github.com/einmal/einmal/internal/domain/policy"
+	"github.com/einmal/einmal/internal/ground/ident"
+)
+
+// Key is a deduplication key, an idempotency key or a fingerprint as the store holds it: 16 bytes of an HMAC.
+type Key [16]byte
+
+// IsZero reports whether there is no key.
+func (k Key) IsZero() bool { return k == Key{} }
+
+// Keyer turns the clear form of a key into the stored one. It is an HMAC under the installation's identity
+// key, so that nobody can find a number by trying them all.
+type Keyer func(form []byte) Key
+
+// Event is the business event that a message is about.
+type Event struct{ Type, ID, Version string }
+
+// Template is the template that a text was made from.
+type Template struct{ ID, Version string }
+
+// Request is one intent, normalised and ready to be decided. Its ids are made before the first try, so that
+// the same batch can be committed again after a lost connection without a second message.
+type Request struct {
+	Decision ident.Decision
+	Message  ident.Message // used only if the request is allowed
+
+	Tenant        ident.Partition
+	PolicyID      string // name@version
+	Purpose       policy.Purpose
+	To            phone.Number
+	Event         Event
+	Sender        string
+	Template      Template
+	CorrelationID string
+
+	Keys        Keys
+	TextKey     Key
+	Idempotency Idempotency
+
+	// ValidFor is how long the message may wait to be sent, counted from the store's clock at the decision.
+	ValidFor time.Duration
+}
+
+// Keys are the register keys under which a request is compared.
+type Keys struct {
+	Intent Key
+	// Older are the keys under policy versions whose windows may still run (D6).
+	Older []Key
+	// Variant is the key of this intent with this very text. It is set where the policy lets another text
+	// through as a new version, so that the same other text twice is still one message (D17).
+	Variant Key
+}
+
+// Idempotency is what came with a client's Idempotency-Key header.
+type Idempotency struct {
+	Key         Key // zero: the request came without one
+	Fingerprint Fingerprint
+}
+
+// IdempotencyLife is how long a key stays valid at least (D8). It stays longer while its message is not final.
+const IdempotencyLife = 24 * time.Hour

@@ -1,0 +1,138 @@
+package store
+
+import (
+	"context"
+
+	"github.com/einmal/einmal/internal/domain/evidence"
+	"github.com/einmal/einmal/internal/domain/exception"
+	"github.com/einmal/einmal/internal/domain/intent"
+	"github.com/einmal/einmal/internal/domain/message"
+	"github.com/einmal/einmal/internal/ground/clock"
+	"github.com/einmal/einmal/internal/ground/ident"
+)
+
+// Message is a stored message with its state and attempts.
+type Message struct {
+	ID            ident.Message
+	Tenant        ident.Partition
+	Decision      ident.Decision
+	CreatedAt     clock.Micros
+	Purpose       string
+	Kind          string // of the purpose: authentication, alert, …
+	PolicyID      string
+	Destination   string // E.164
+	Sender        string
+	Event         intent.Event
+	Template      intent.Template
+	CorrelationID string
+	Connection    int64
+	Flow          int64
+	IntentKey     intent.Key
+	Content       []byte // sealed
+	Metadata      []byte // sealed; nil: none
+	ValidUntil    clock.Micros
+	ReceiptUntil  clock.Micros
+
+	State    message.State
+	Since    clock.Micros
+	Final    bool
+	Attempts []Attempt // by attempt and part
+}
+
+// Delivery is the reported delivery of the message: of its last attempt; empty: nothing was reported. Parts
+// that differ give the least favourable one that is final, else the one that is furthest.
+func (m *Message) Delivery() string { return ReportedDelivery(m.Attempts) }
+
+// LastAttempt is the number of attempts that were opened.
+func (m *Message) LastAttempt() int {
+	if len(m.Attempts) == 0 {
+		return 0
+	}
+	return int(m.Attempts[len(m.Attempts)-1].Attempt.Attempt)
+}
+
+// Attempt is a stored part of an attempt (R15).
+type Attempt struct {
+	evidence.Attempt
+	Connection int64
+	Node       ident.Node
+	OpenedAt   clock.Micros
+	Receipt    bool // a delivery receipt was asked for
+}
+
+// Decision is a stored decision with what it was taken on (D14).
+type Decision struct {
+	intent.Decision
+	Tenant         ident.Partition
+	Purpose        string
+	Destination    string
+	Sender         string
+	Event          intent.Event
+	Template       intent.Template
+	CorrelationID  string
+	IntentKey      intent.Key
+	IdempotencyKey intent.Key // zero: none
+	TextKey        intent.Key
+	Caller         string
+}
+
+// Page bounds a list. Lists go by (created_at, id), the newest first; After is where the page before ended.
+type Page struct {
+	Limit int
+	At    clock.Micros // 0: from the newest on
+	ID    [16]byte
+}
+
+// MessageFilter narrows a list; zero values do not.
+type MessageFilter struct {
+	Destination    string
+	EventID        string
+	CorrelationID  string
+	Purpose        string
+	State          message.State
+	ExternalID     string
+	IntentKey      intent.Key
+	IdempotencyKey intent.Key
+	From, Until    clock.Micros
+}
+
+// ExceptionView is a stored exception.
+type ExceptionView struct {
+	exception.Exception
+	Open       bool
+	GroupCount int64 // how many exceptions of its connection, kind and hour there are, counted ones included
+}
+
+// Reader answers questions. Everything is for one tenant: another one's things are not found.
+type Reader interface {
+	Message(ctx context.Context, tenant ident.Partition, id ident.Message) (*Message, error)
+	Messages(ctx context.Context, tenant ident.Partition, f MessageFilter, p Page) ([]*Message, error)
+	// Events lists a message's history from its event number after on.
+	Events(ctx context.Context, tenant ident.Partition, id ident.Message, after uint32, limit int) ([]evidence.Event, error)
+	Decision(ctx context.Context, tenant ident.Partition, id ident.Decision) (*Decision, error)
+	// Decisions lists decisions; message narrows it to those about one message.
+	Decisions(ctx context.Context, tenant ident.Partition, about ident.Message, p Page) ([]*Decision, error)
+	// Receipt and Receipts read the log. Receipts without a match belong to the installation: they are shown
+	// to its own tenant, the first one, alone.
+	Receipt(ctx context.Context, tenant ident.Partition, id ident.Receipt) (*LoggedReceipt, error)
+	Receipts(ctx context.Context, tenant ident.Partition, about ident.Message, p Page) ([]*LoggedReceipt, error)
+	Exceptions(ctx context.Context, tenant ident.Partition, about ident.Message, p Page) ([]*ExceptionView, error)
+}
+
+// FeedEvent is an event with its place in the tenant's feed.
+type FeedEvent struct {
+	Seq     int64
+	Message ident.Message
+	evidence.Event
+}
+
+// Feed gives a tenant's committed events a sequence. Events become visible out of order, so the sequence is
+// given after the commit, to whatever the outbox holds.
+type Feed interface {
+	// Sequence gives numbers to at most limit events of the outbox and returns how many.
+	Sequence(ctx context.Context, limit int) (int, error)
+	// After lists a tenant's events from a sequence number on.
+	After(ctx context.Context, tenant ident.Partition, seq int64, limit int) ([]FeedEvent, error)
+	// TrimFeed removes the feed's entries older than the time, at most limit of them. The events stay.
+	TrimFeed(ctx context.Context, before clock.Micros, limit int) (int, error)
+}

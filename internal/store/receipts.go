@@ -1,0 +1,56 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/einmal/einmal/internal/ground/clock"
+	"github.com/einmal/einmal/internal/ground/ident"
+)
+
+// LoggedReceipt is a provider's call as it is stored before it has any effect (R1). Values are as received.
+type LoggedReceipt struct {
+	ID         ident.Receipt
+	Connection int64
+	IDSpace    int64
+	Kind       string // provider.EventKind
+	Payload    []byte // sealed, as received
+	Headers    string // JSON, credentials masked
+	Peer       string
+	Bind       string
+	EventID    string
+	ExternalID []byte
+	Reference  int32 // -1: none
+	Status     string
+	State      string // normalised
+	ErrorCode  string
+	Source     string
+	Dest       string
+	SubmitDate string
+	DoneDate   string
+	Parsed     string // JSON: the other fields as read, warnings, problem
+	Parser     string // name and version
+	EventKey   [16]byte
+
+	// Set by the store.
+	Seq        int64
+	ReceivedAt clock.Micros
+}
+
+// ReceiptLog is the append-only log of what providers sent, with the list of what has no effect yet.
+type ReceiptLog interface {
+	// LogReceipts appends. They are put on the list of work, to be settled by the caller at once or, should it
+	// die, by whoever finds them after retryAfter. Seq and ReceivedAt are filled in.
+	LogReceipts(ctx context.Context, rs []*LoggedReceipt, retryAfter time.Duration) error
+	// DueReceipts lists receipts on the list of work whose time has come: those that were never settled, and
+	// those whose grace is over (waited).
+	DueReceipts(ctx context.Context, limit int) ([]DueReceipt, error)
+	// FinishReceipts takes receipts off the list that need no effect, such as inbound messages.
+	FinishReceipts(ctx context.Context, ids []ident.Receipt) error
+}
+
+// DueReceipt is a stored receipt on the list of work.
+type DueReceipt struct {
+	LoggedReceipt
+	Waited bool // it was settled as waiting, and its grace is over
+}

@@ -1,0 +1,99 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/einmal/einmal/internal/ground/clock"
+	"github.com/einmal/einmal/internal/ground/ident"
+)
+
+// FlowSpec is what one queue of waiting messages has in common.
+type FlowSpec struct {
+	Connection int64
+	Lane       int // 0 is the most urgent
+	Tenant     ident.Partition
+	Sender     string
+}
+
+// Flow is a queue of waiting messages with its immutable number.
+type Flow struct {
+	ID int64
+	FlowSpec
+}
+
+// PolicyVersion is a stored policy file. Versions are never changed or removed.
+type PolicyVersion struct {
+	Name    string
+	Version int
+	Source  []byte
+}
+
+// Registry holds the small tables that give names immutable numbers, and the policy in force.
+type Registry interface {
+	// EnsureTenant returns the partition of the tenant of that name and makes one if there is none.
+	EnsureTenant(ctx context.Context, name string) (ident.Partition, error)
+	// EnsureConnection returns the number of the connection of that name. idSpace is the name of the connection
+	// whose id space it shares; empty: its own.
+	EnsureConnection(ctx context.Context, name, idSpace string) (id, space int64, err error)
+	EnsureFlow(ctx context.Context, spec FlowSpec) (int64, error)
+	// Flows lists a connection's flows in the order of their lanes.
+	Flows(ctx context.Context, connection int64) ([]Flow, error)
+	// ConnectionNames gives every connection's name by its number.
+	ConnectionNames(ctx context.Context) (map[int64]string, error)
+
+	// PutPolicy stores a version, if it is not there, and makes it the policy in force if it is newer than the
+	// head of that name or there is none.
+	PutPolicy(ctx context.Context, p PolicyVersion) error
+	// PolicyHead is the policy in force.
+	PolicyHead(ctx context.Context) (PolicyVersion, error)
+
+	// Meta reads a value of the installation, such as the identity key's check value; "" if there is none.
+	Meta(ctx context.Context, name string) (string, error)
+	// EnsureMeta stores the value if there is none, and returns the one that is there then.
+	EnsureMeta(ctx context.Context, name, value string) (string, error)
+
+	// EnsureSealingKey returns the key of a tenant and day (UTC, days since 1970), wrapped; it stores the given
+	// one if there is none.
+	EnsureSealingKey(ctx context.Context, tenant ident.Partition, day int32, wrapped []byte) (id int64, stored []byte, err error)
+	SealingKey(ctx context.Context, id int64) ([]byte, error)
+	// OwnKey is the wrapped key of a message of kind authentication; fault.NotFound once it is destroyed.
+	OwnKey(ctx context.Context, m ident.Message) ([]byte, error)
+	// DestroyOwnKeys removes own keys whose time is over and whose message is not waiting to be sent.
+	DestroyOwnKeys(ctx context.Context, limit int) (int, error)
+}
+
+// APIKey is a stored key. Its secret is kept as a keyed hash alone.
+type APIKey struct {
+	ID        string // public part, such as "k3v9…"
+	Tenant    ident.Partition
+	Name      string
+	Hash      [16]byte
+	Scopes    string // space-separated: send read review admin
+	CreatedAt clock.Micros
+	RevokedAt clock.Micros // 0: it is live
+}
+
+// Keys holds API keys.
+type Keys interface {
+	PutKey(ctx context.Context, k APIKey) error
+	Key(ctx context.Context, id string) (APIKey, error)
+	ListKeys(ctx context.Context, tenant ident.Partition) ([]APIKey, error)
+	RevokeKey(ctx context.Context, tenant ident.Partition, id string) error
+}
+
+// Slot is a node's right to use one bind of a connection until its lease ends.
+type Slot struct {
+	Connection int64
+	N          int
+	Fence      int64
+}
+
+// Slots shares the binds of a connection among nodes.
+type Slots interface {
+	// TakeSlot takes a free slot of the first n, or one whose lease has ended; ok is false if there is none.
+	TakeSlot(ctx context.Context, connection int64, n int, node ident.Node, lease time.Duration) (s Slot, ok bool, err error)
+	// RenewSlot reports false if the slot was lost.
+	RenewSlot(ctx context.Context, s Slot, node ident.Node, lease time.Duration) (bool, error)
+	GiveSlot(ctx context.Context, s Slot, node ident.Node) error
+}

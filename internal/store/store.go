@@ -1,0 +1,194 @@
+// Package store is the seam to the truth. Whether something happens twice is decided here and nowhere else.
+//
+// Store is the sum of small contracts. Methods of a flow take slices, since a batch costs one fsync, and take
+// the pure function that decides as an argument: they lock, read, fold and write, and never decide. Every
+// method is one transaction, committed durably when it returns nil. All of them lock in one order:
+//
+//	policy_head (share) → intake by receipt → external ids by (space, kind, id) → registers by (space, key)
+//	→ messages by id → attempts → flows, exceptions, other singletons
+//
+// Transactions run on a context of their own: a caller that goes away does not undo what others are waiting
+// for in the same batch. Errors are faults (fault.Unavailable, NotFound, State, InProgress); anything else is
+// a defect and comes as fault.Internal.
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/einmal/einmal/internal/domain/evidence"
+	"github.com/einmal/einmal/internal/domain/intent"
+	"github.com/einmal/einmal/internal/ground/clock"
+	"github.com/einmal/einmal/internal/ground/ident"
+)
+
+// Store is all of it. An adapter implements every part; a user takes the part that it needs.
+type Store interface {
+	Decider
+	Dispatcher
+	Settler
+	ReceiptLog
+	Reader
+	Feed
+	Registry
+	Keys
+	Slots
+	// Now is the store's clock.
+	Now(ctx context.Context) (clock.Micros, error)
+	// Ping reports whether the store answers and its schema is this release's.
+	Ping(ctx context.Context) error
+	Close() error
+}
+
+// Submission is a request with what is stored if it is allowed.
+type Submission struct {
+	*intent.Request
+	Connection int64  // immutable number of the connection that was chosen
+	Flow       int64  // immutable number of the flow (Registry.EnsureFlow)
+	Content    []byte // sealed Content of the message
+	Metadata   []byte // sealed; echoed to the tenant; nil: none
+	// OwnKey is the wrapped key of a message of kind authentication, which is destroyed when the code ends;
+	// nil: Content is sealed under the tenant's key of the day.
+	OwnKey    []byte
+	OwnKeyFor time.Duration // how long OwnKey is kept, from the decision
+	// Caller is who asked: the API key's id. It is part of the audit.
+	Caller string
+}
+
+// Decided is the answer to one submission.
+type Decided struct {
+	intent.Result
+	Err error // a fault of this submission alone, such as InProgress
+}
+
+// DecideFunc is intent.Decide.
+type DecideFunc func(*intent.Request, *intent.Facts) intent.Result
+
+// Decider reserves intents and makes messages.
+type Decider interface {
+	// Decide decides a batch in its order, in one transaction. A nil error says that every result without an
+	// Err of its own is durable. ErrPolicyChanged: the head is another policy; nothing was decided.
+	Decide(ctx context.Context, batch []Submission, decide DecideFunc) ([]Decided, error)
+	// Preview decides without locks and writes nothing (dry_run).
+	Preview(ctx context.Context, s Submission, decide DecideFunc) (intent.Result, error)
+}
+
+// ErrPolicyChanged says that a request was prepared under a policy that is not in force any more: prepare it
+// again under Registry.PolicyHead.
+var ErrPolicyChanged = errors.New("the policy in force has changed")
+
+// ClaimSpec says which work a node wants.
+type ClaimSpec struct {
+	Node       ident.Node
+	Connection int64
+	Flows      []int64 // in the order in which to take from them
+	Limit      int     // at most so many messages
+	PerFlow    int     // at most so many of one flow
+	Lease      time.Duration
+}
+
+// Claimed is a message that a node owns until its lease ends.
+type Claimed struct {
+	Message ident.Message
+	Flow    int64
+	Fence   int64
+}
+
+// Opened is an attempt that is committed: its bytes may leave now.
+type Opened struct {
+	Claimed
+	Tenant        ident.Partition
+	Attempt, Part uint16
+	Reference     int32 // own reference; -1: none was free
+	Sender        string
+	Destination   string // E.164
+	Content       []byte // sealed
+	OwnKey        []byte // wrapped own key, where the message has one
+	ValidUntil    clock.Micros
+	OpenedAt      clock.Micros
+}
+
+// OpenSpec says for whom attempts are opened.
+type OpenSpec struct {
+	Node       ident.Node
+	Connection int64
+	IDSpace    int64
+	// WithReference asks for a free 16-bit reference for each attempt; LookBack is how long an attempt without
+	// a message id keeps its own.
+	WithReference bool
+	LookBack      time.Duration
+	// AnswerBy is how long the worker may wait for the answer before the attempt counts as orphaned.
+	AnswerBy time.Duration
+}
+
+// Dispatcher hands out work.
+type Dispatcher interface {
+	// Claim takes messages that are due: state pending, validity not over. Messages that another transaction
+	// has locked are passed over.
+	Claim(ctx context.Context, spec ClaimSpec) ([]Claimed, error)
+	// OpenAttempts opens an attempt for each claim whose fence is still the message's and whose lease runs.
+	// Claims that are lost are left out of the answer.
+	OpenAttempts(ctx context.Context, spec OpenSpec, claims []Claimed) ([]Opened, error)
+	// Due lists messages of a queue (evidence.QueueLease, QueueFinality) whose time has come, oldest first.
+	Due(ctx context.Context, q evidence.Queue, limit int) ([]ident.Message, error)
+	// DueValidity lists pending messages whose validity is over, looking at no more than scan rows from the
+	// cursor on; it returns the cursor to go on from, zero after the last row.
+	DueValidity(ctx context.Context, from Cursor, scan int) ([]ident.Message, Cursor, error)
+	// Waiting counts the messages that wait to be sent, by flow, up to most for each flow.
+	Waiting(ctx context.Context, connection int64, most int) (map[int64]int, error)
+}
+
+// Cursor is a position in the queue.
+type Cursor struct {
+	Queue   evidence.Queue
+	ReadyAt clock.Micros
+	Message ident.Message
+}
+
+// News is one thing learned: an outcome, a receipt, an end of a time, a wish.
+type News struct {
+	evidence.Evidence // for a receipt: Message, Attempt and Part are found by correlation
+
+	// IDSpace is where external ids and references of the connection live.
+	IDSpace    int64
+	Connection int64
+	// Reference is the own reference of an attempt whose outcome this is, to be freed; -1: none.
+	Reference int32
+
+	// For a receipt.
+	EventKey  intent.Key // of its logical event
+	GraceOver bool       // the time to wait for a match is over: an exception is due
+	// HandsetE164 is the handset's number if it could be read, to look for the attempt whose answer was lost.
+	HandsetE164 string
+	// Redacted returns the sealed payload without the quoted text. It is called only if the receipt belongs to
+	// a message of kind authentication, and may be nil when nothing is quoted.
+	Redacted func() ([]byte, error)
+
+	// Tenant is checked for a Cancel: another tenant's message is not found. Nil: the gateway itself asks.
+	Tenant *ident.Partition
+}
+
+// Settled says what became of one piece of news.
+type Settled struct {
+	Message  ident.Message // none: a receipt without a match
+	Case     *evidence.Case
+	Waiting  bool // a receipt that waits for its message id to become known
+	Known    bool // it had been settled before: nothing was done
+	Repeated bool // its logical event had been registered by another receipt
+	Err      error
+}
+
+// Rules are the pure functions that Settle runs between reading and writing.
+type Rules struct {
+	Correlate func(r *evidence.ReceiptFacts, byID, byReference []evidence.Candidate) evidence.Match
+	// Grace is how long a receipt waits for its message id to become known.
+	Grace time.Duration
+	// LookBack is how far back an attempt without an answer is looked for, to pair it with a receipt.
+	LookBack time.Duration
+}
+
+// Settler takes in what is learned.
+type Settler interface {
+	Settle(ctx context.Context, news []News, rules Rules) ([]Settled, error)
+}
