@@ -1,0 +1,126 @@
+package smpp
+
+import (
+	"bufio"
+	"crypto/tls"
+	"errors"
+	"io"
+	"time"
+)
+
+// drainTime is how long a side that has stopped writing goes on reading. Closing with unread octets would make
+// TCP send a reset, which may destroy answers that the peer has not read yet.
+const drainTime = time.Second
+
+func (s *Session) readLoop() {
+	r := bufio.NewReaderSize(s.conn, chunk)
+	for {
+		raw, err := ReadFrame(r)
+		if err != nil {
+			s.end(err)
+			return
+		}
+		s.lastRead.Store(int64(time.Since(s.begun)))
+		p, err := Decode(raw)
+		if p.Command.IsResponse() {
+			s.answered(&p, err)
+			continue
+		}
+		s.request(&p, raw, err)
+	}
+}
+
+// request serves a request of the peer.
+func (s *Session) request(p *PDU, raw []byte, err error) {
+	s.mu.Lock()
+	drop := s.hangup
+	s.mu.Unlock()
+	switch {
+	case drop:
+	case p.Command == CmdEnquireLink:
+		s.Answer(p, StatusOK)
+	case p.Command == CmdUnbind:
+		s.Answer(p, StatusOK)
+		s.mu.Lock()
+		s.hangUp(ErrUnbound)
+		s.mu.Unlock()
+	case !p.Command.Known() || s.cfg.Handle == nil:
+		s.Respond(&PDU{Command: CmdGenericNack, Status: StatusInvCmdID, Sequence: p.Sequence})
+	default:
+		s.cfg.Handle(p, raw, err)
+	}
+}
+
+func (s *Session) hangUp(reason error) {
+	s.closing, s.hangup = true, true
+	s.setReason(reason)
+	signal(s.wake)
+}
+
+// closeWrite tells the peer that nothing more comes, and lets the reader run to the peer's end.
+func (s *Session) closeWrite() {
+	_ = s.conn.SetReadDeadline(time.Now().Add(drainTime))
+	half, ok := s.conn.(interface{ CloseWrite() error })
+	if !ok || half.CloseWrite() != nil {
+		s.mu.Lock()
+		s.shut(ErrClosed)
+		s.mu.Unlock()
+	}
+}
+
+// shut closes the connection; the reader then ends the session. On TLS the connection below is closed, since a
+// farewell could block.
+func (s *Session) shut(reason error) {
+	s.closing = true
+	s.setReason(reason)
+	if t, ok := s.conn.(*tls.Conn); ok {
+		_ = t.NetConn().Close()
+		return
+	}
+	_ = s.conn.Close()
+}
+
+func (s *Session) setReason(err error) {
+	if s.reason == nil {
+		s.reason = err
+	}
+}
+
+// end runs once, when nothing more can be read: it stops the writer and gives every request its result.
+func (s *Session) end(err error) {
+	if errors.Is(err, ErrLength) {
+		s.nackAndClose()
+	}
+	s.mu.Lock()
+	if errors.Is(err, io.EOF) {
+		err = ErrClosed
+	}
+	s.ended = true
+	s.shut(err)
+	close(s.stop)
+	s.mu.Unlock()
+	s.writer.Wait()
+
+	s.mu.Lock()
+	queue, waiting := s.queue, s.waiting
+	s.queue, s.waiting, s.inFlight = nil, map[uint32]*Request{}, 0
+	s.mu.Unlock()
+	for _, it := range queue {
+		if it.req != nil {
+			s.finish(it.req, Result{Err: ErrClosed})
+		}
+	}
+	for _, r := range waiting {
+		s.finish(r, Result{Err: ErrClosed, Written: true})
+	}
+	close(s.done)
+}
+
+// nackAndClose answers a length that makes the stream unreadable, and waits until that is written.
+func (s *Session) nackAndClose() {
+	s.mu.Lock()
+	s.push(item{pdu: &PDU{Command: CmdGenericNack, Status: StatusInvCmdLen}})
+	s.hangUp(ErrLength)
+	s.mu.Unlock()
+	_, _ = io.Copy(io.Discard, s.conn) // to the deadline that the writer sets, or the peer's end
+}
