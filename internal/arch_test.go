@@ -41,9 +41,9 @@ var floors = []floor{
 		"a one-time code is sent like any other message: verify stands on outbound"},
 	{"internal/store/...", []string{"internal/store/...", "internal/domain/...", "internal/ground/..."},
 		"both stores share one SQL and one suite; they run the pure functions that flows give them and know no flow"},
-	{"internal/store/postgres", []string{"internal/store", "internal/store/sql/...", "internal/store/migrations", "internal/domain/...", "internal/ground/..."},
+	{"internal/store/postgres", []string{"internal/store", "internal/store/sqlstore/...", "internal/store/migrations", "internal/domain/...", "internal/ground/..."},
 		"an adapter is one engine's dialect and knows nothing of the other engine"},
-	{"internal/store/sqlite", []string{"internal/store", "internal/store/sql/...", "internal/store/migrations", "internal/domain/...", "internal/ground/..."},
+	{"internal/store/sqlite", []string{"internal/store", "internal/store/sqlstore/...", "internal/store/migrations", "internal/domain/...", "internal/ground/..."},
 		"an adapter is one engine's dialect and knows nothing of the other engine"},
 	{"internal/store", []string{"internal/domain/...", "internal/ground/..."}, contract},
 	{"internal/lock/...", []string{"internal/lock", "internal/ground/..."}, "a lock is a hint about keys; it knows neither messages nor the store"},
@@ -68,10 +68,12 @@ var seams = []string{"internal/store", "internal/lock", "internal/queue", "inter
 
 // goPackage is what `go list` tells of a package.
 type goPackage struct {
-	ImportPath string
-	Dir        string
-	Imports    []string
-	GoFiles    []string
+	ImportPath   string
+	Dir          string
+	Imports      []string
+	GoFiles      []string
+	TestGoFiles  []string
+	XTestGoFiles []string
 }
 
 func TestImportsPointDown(t *testing.T) {
@@ -167,7 +169,7 @@ func matches(pattern, path string) bool {
 // stand-ins of the ordinary build.
 func list(t *testing.T) []goPackage {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-e", "-tags=chaos", "-json=ImportPath,Dir,Imports,GoFiles", "./...")
+	cmd := exec.Command("go", "list", "-e", "-tags=chaos", "-json=ImportPath,Dir,Imports,GoFiles,TestGoFiles,XTestGoFiles", "./...")
 	cmd.Dir = ".."
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
