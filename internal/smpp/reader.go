@@ -47,7 +47,7 @@ func (s *Session) request(p *PDU, raw []byte, err error) {
 	case !p.Command.Known() || s.cfg.Handle == nil:
 		s.Respond(&PDU{Command: CmdGenericNack, Status: StatusInvCmdID, Sequence: p.Sequence})
 	default:
-		s.cfg.Handle(p, raw, err)
+		s.cfg.Handle(s, p, raw, err)
 	}
 }
 

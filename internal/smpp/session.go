@@ -34,7 +34,7 @@ type Config struct {
 	// Handle is given each request of the peer other than enquire_link and unbind, which the session answers.
 	// It runs in the reading goroutine and must not block. raw is the whole PDU and may be kept; err says that
 	// only the header could be read. Nil answers everything with generic_nack.
-	Handle func(p *PDU, raw []byte, err error)
+	Handle func(s *Session, p *PDU, raw []byte, err error)
 	// Freed is called when the window has become freer. It must not block.
 	Freed func()
 }
@@ -182,6 +182,9 @@ func (s *Session) Free() int {
 	}
 	return s.cfg.Window - s.inFlight
 }
+
+// Peer is the address of the other side.
+func (s *Session) Peer() string { return s.conn.RemoteAddr().String() }
 
 // Done is closed when the session has ended and every request has its result.
 func (s *Session) Done() <-chan struct{} { return s.done }

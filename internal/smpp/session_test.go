@@ -285,7 +285,7 @@ func TestUnbindGivesUp(t *testing.T) {
 
 func TestUnknownCommand(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s, p := pipe(t, Config{Handle: func(*PDU, []byte, error) { t.Error("handled") }})
+		s, p := pipe(t, Config{Handle: func(*Session, *PDU, []byte, error) { t.Error("handled") }})
 		defer s.Close()
 		p.write(PDU{Command: 0x99, Sequence: 7})
 		if r := p.read(CmdGenericNack); r.Status != StatusInvCmdID || r.Sequence != 7 {
@@ -328,14 +328,10 @@ func TestBadLength(t *testing.T) {
 // TestHangup: what was queued is written before the connection ends, and requests that come after are dropped.
 func TestHangup(t *testing.T) {
 	a, b := tcp(t)
-	var s *Session
-	ready := make(chan struct{})
-	s = NewSession(a, Config{Handle: func(p *PDU, _ []byte, _ error) {
-		<-ready
+	s := NewSession(a, Config{Handle: func(s *Session, p *PDU, _ []byte, _ error) {
 		s.Respond(&PDU{Command: CmdSubmitSMResp, Sequence: p.Sequence})
 		s.Hangup()
 	}})
-	close(ready)
 	p := &peer{t, b, bufio.NewReader(b)}
 	for i := range uint32(100) {
 		p.write(PDU{Command: CmdSubmitSM, Sequence: i + 1, Body: &Message{}})
@@ -422,13 +418,9 @@ func BenchmarkSession(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	var smsc *Session
-	ready := make(chan struct{})
-	smsc = NewSession(c, Config{Handle: func(p *PDU, _ []byte, _ error) {
-		<-ready
-		smsc.Respond(&PDU{Command: CmdSubmitSMResp, Sequence: p.Sequence, Body: &MessageID{"0123456789"}})
+	smsc := NewSession(c, Config{Handle: func(s *Session, p *PDU, _ []byte, _ error) {
+		s.Respond(&PDU{Command: CmdSubmitSMResp, Sequence: p.Sequence, Body: &MessageID{"0123456789"}})
 	}})
-	close(ready)
 	window := make(chan struct{}, 200)
 	esme := NewSession(a, Config{Window: cap(window) + 1})
 	for b.Loop() {

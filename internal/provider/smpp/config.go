@@ -1,0 +1,100 @@
+// Package smpp carries messages over an SMPP 3.4 session bound as transceiver.
+//
+// What is known about a submission is decided by what happened to its octets: never given to the connection is
+// NotSent, answered is what the status says, and everything in between is Unknown. Nothing is sent twice here.
+package smpp
+
+import (
+	"crypto/tls"
+	"log/slog"
+	"strings"
+	"time"
+
+	wire "github.com/einmal/einmal/internal/smpp"
+)
+
+// Config is one connection. The zero value of a field means its default.
+type Config struct {
+	Name       string // the connection's name, as in logs
+	Address    string // host:port
+	TLS        bool
+	TLSConfig  *tls.Config // further settings with TLS: own roots, a client certificate
+	SystemID   string      // at most 15 octets
+	Password   string      // at most 8 octets
+	SystemType string
+
+	Window          int           // in-flight limit: 10
+	ResponseTimeout time.Duration // 10 s; then a submission's outcome is unknown
+	EnquireLink     time.Duration // 30 s of silence before the link is tested
+	ConnectTimeout  time.Duration // 10 s
+
+	// RegisteredDelivery asks for receipts (section 5.2.17): 1. Set NoReceipts to ask for none.
+	RegisteredDelivery uint8
+	NoReceipts         bool
+	Addresses          *AddressRules // DefaultAddressRules
+
+	// After a lost connection or a refused bind the pause grows from BackoffMin (1 s) to BackoffMax (60 s),
+	// with jitter. After a refused password or system id it is BackoffRefused (5 min): accounts get locked.
+	BackoffMin, BackoffMax, BackoffRefused time.Duration
+
+	Logger *slog.Logger
+}
+
+// TONNPI is a type of number with its numbering plan.
+type TONNPI struct{ TON, NPI uint8 }
+
+// AddressRules says how addresses are sent. Operators differ, above all in short codes.
+type AddressRules struct {
+	Alphanumeric TONNPI
+	ShortCode    TONNPI
+	Number       TONNPI
+	// ShortCodeDigits is the largest number of digits of a sender without a plus sign that is a short code.
+	ShortCodeDigits int
+}
+
+// DefaultAddressRules is what most operators expect.
+var DefaultAddressRules = AddressRules{
+	Alphanumeric:    TONNPI{wire.TONAlphanumeric, wire.NPIUnknown},
+	ShortCode:       TONNPI{wire.TONNetwork, wire.NPIUnknown},
+	Number:          TONNPI{wire.TONInternational, wire.NPIISDN},
+	ShortCodeDigits: 8,
+}
+
+func (r *AddressRules) source(sender string) wire.Address {
+	digits, plus := strings.CutPrefix(sender, "+")
+	kind := r.Number
+	switch {
+	case strings.Trim(digits, "0123456789") != "":
+		kind, digits = r.Alphanumeric, sender
+	case !plus && len(digits) <= r.ShortCodeDigits:
+		kind = r.ShortCode
+	}
+	return wire.Address{TON: kind.TON, NPI: kind.NPI, Addr: digits}
+}
+
+func (r *AddressRules) destination(e164 string) wire.Address {
+	return wire.Address{TON: r.Number.TON, NPI: r.Number.NPI, Addr: strings.TrimPrefix(e164, "+")}
+}
+
+func (c Config) withDefaults() Config {
+	setDefault(&c.Window, 10)
+	setDefault(&c.ResponseTimeout, 10*time.Second)
+	setDefault(&c.EnquireLink, 30*time.Second)
+	setDefault(&c.ConnectTimeout, 10*time.Second)
+	setDefault(&c.BackoffMin, time.Second)
+	setDefault(&c.BackoffMax, time.Minute)
+	setDefault(&c.BackoffRefused, 5*time.Minute)
+	setDefault(&c.RegisteredDelivery, 1)
+	if c.NoReceipts {
+		c.RegisteredDelivery = 0
+	}
+	setDefault(&c.Addresses, &DefaultAddressRules)
+	setDefault(&c.Logger, slog.New(slog.DiscardHandler))
+	return c
+}
+
+func setDefault[T comparable](v *T, d T) {
+	if *v == *new(T) {
+		*v = d
+	}
+}

@@ -1,0 +1,164 @@
+package smpp
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/einmal/einmal/internal/domain/gsm"
+	"github.com/einmal/einmal/internal/ground/chaos"
+	"github.com/einmal/einmal/internal/provider"
+	wire "github.com/einmal/einmal/internal/smpp"
+)
+
+// Provider is one bind of one connection.
+type Provider struct {
+	cfg     Config
+	changed chan struct{}
+	session atomic.Pointer[wire.Session] // nil while not bound
+	status  atomic.Value                 // string
+	taker   *taker
+
+	mu       sync.Mutex
+	started  bool
+	stopping bool
+	cancel   context.CancelFunc
+	ended    chan struct{}
+}
+
+var _ provider.Provider = (*Provider)(nil)
+
+// New returns a provider that Start connects.
+func New(cfg Config) *Provider {
+	p := &Provider{cfg: cfg.withDefaults(), changed: make(chan struct{}, 1), ended: make(chan struct{})}
+	p.status.Store("not started")
+	return p
+}
+
+// Start implements provider.Provider.
+func (p *Provider) Start(ctx context.Context, sink provider.Sink) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.started || p.stopping {
+		return errors.New("smpp: a provider can be started once")
+	}
+	p.started = true
+	ctx, p.cancel = context.WithCancel(ctx)
+	p.taker = newTaker(sink)
+	p.status.Store("connecting")
+	go p.run(ctx)
+	return nil
+}
+
+// Submit implements provider.Provider. The report is never given before Submit returns.
+func (p *Provider) Submit(sub provider.Submission, report provider.Report) {
+	refuse := func(kind provider.OutcomeKind, err error) {
+		go report(provider.Outcome{Kind: kind, Detail: detail(err)})
+	}
+	pdu, err := p.build(sub)
+	if err != nil {
+		refuse(provider.Rejected, err)
+		return
+	}
+	s := p.session.Load()
+	if s == nil {
+		refuse(provider.NotSent, wire.ErrClosed)
+		return
+	}
+	err = s.Request(&wire.Request{
+		PDU: pdu, Expires: sub.Deadline, Written: wireWritten,
+		Done: func(r wire.Result) { p.report(s, r, report) },
+	})
+	if err != nil {
+		refuse(provider.NotSent, err)
+	}
+}
+
+func wireWritten() { chaos.At(chaos.WireWritten) }
+
+func (p *Provider) report(s *wire.Session, r wire.Result, report provider.Report) {
+	report(outcomeOf(r))
+	if r.PDU != nil && r.PDU.Status == wire.StatusInvBindStatus {
+		s.Hangup() // the other side does not hold this session for bound: a new bind is the only way on
+	}
+}
+
+// build makes the submit_sm of a submission. Its errors are for good: the message itself cannot be sent here.
+func (p *Provider) build(sub provider.Submission) (wire.PDU, error) {
+	for _, r := range sub.Source {
+		if r > 126 || r < 32 {
+			return wire.PDU{}, &wire.FieldError{Field: "source_addr", Reason: "is not ASCII"}
+		}
+	}
+	part, err := gsm.Encode(sub.Text)
+	if err != nil {
+		return wire.PDU{}, err
+	}
+	pdu := wire.PDU{Command: wire.CmdSubmitSM, Body: &wire.Message{
+		Source:             p.cfg.Addresses.source(sub.Source),
+		Dest:               p.cfg.Addresses.destination(sub.Destination),
+		ValidityPeriod:     wire.RelativeTime(sub.Validity),
+		RegisteredDelivery: p.cfg.RegisteredDelivery,
+		DataCoding:         part.DataCoding,
+		ShortMessage:       part.Octets,
+	}}
+	if sub.HasReference {
+		pdu.AddUint16(wire.TagUserMessageReference, sub.Reference)
+	}
+	return pdu, nil
+}
+
+// Free implements provider.Provider.
+func (p *Provider) Free() int {
+	if s := p.session.Load(); s != nil {
+		return s.Free()
+	}
+	return 0
+}
+
+// Changed implements provider.Provider.
+func (p *Provider) Changed() <-chan struct{} { return p.changed }
+
+func (p *Provider) freed() {
+	select {
+	case p.changed <- struct{}{}:
+	default:
+	}
+}
+
+// Status implements provider.Provider.
+func (p *Provider) Status() string { return p.status.Load().(string) }
+
+// Stop implements provider.Provider.
+func (p *Provider) Stop(ctx context.Context) error {
+	p.mu.Lock()
+	p.stopping = true
+	started := p.started
+	p.mu.Unlock()
+	if !started {
+		p.status.Store("stopped")
+		return nil
+	}
+	if s := p.session.Swap(nil); s != nil {
+		s.Unbind(ctx)
+	}
+	p.cancel()
+	<-p.ended
+	err := p.taker.stop(ctx)
+	p.status.Store("stopped")
+	return err
+}
+
+// pause waits, or ends early with ctx.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
