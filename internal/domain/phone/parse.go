@@ -1,0 +1,165 @@
+package phone
+
+import (
+	"errors"
+	"strings"
+
+	plan "github.com/nyaruka/phonenumbers"
+)
+
+// What is wrong with a destination, and what would be right. The texts may be shown to anybody.
+var (
+	ErrNoDigits  = errors.New("no phone number: write it like +12025550123, or in the local form with a region")
+	ErrTooLong   = errors.New("too long: a number has at most 15 digits, country code included")
+	ErrTooShort  = errors.New("too short: a short code cannot be texted; write the full number, like +12025550123")
+	ErrLocal     = errors.New("the area code is missing: write the full number, like +12025550123")
+	ErrLetters   = errors.New("letters are not allowed: write the number in digits, like +12025550123")
+	ErrExtension = errors.New("an extension cannot be texted: leave it out")
+	ErrCharacter = errors.New("unexpected character: a number is written in digits, with spaces, dashes, dots or brackets between them, like +1 202 555 0123")
+	ErrNoRegion  = errors.New("no country: begin with + and the country code, like +12025550123, or give the region of the local form")
+	ErrRegion    = errors.New("unknown region: give two letters of ISO 3166-1, like DE or US")
+	ErrCountry   = errors.New("no such country code: after + comes a country code, as in +12025550123")
+	ErrLength    = errors.New("no number of its country has this many digits: write it like +12025550123")
+)
+
+// maxReadings bounds how often a number is read until it stays the same.
+const maxReadings = 4
+
+// maxDigits is the longest number that E.164 permits.
+const maxDigits = 15
+
+// minNational is the shortest national number that is believed without being assigned: what is shorter, and
+// unknown to the number plan, is a short code or a part of a number.
+const minNational = 7
+
+// Parse reads a number as people write it: in international form, or in the local form of region (ISO 3166-1,
+// two letters; "" if none is known). Invisible characters are dropped, digits of all scripts are read.
+//
+// A number whose length its country uses is taken, assigned or not: ranges for tests and fiction are
+// unassigned, and number plans grow faster than their descriptions. Assigned tells them apart.
+func Parse(raw, region string) (Number, error) {
+	digits, err := clean(raw)
+	if err != nil {
+		return Number{}, err
+	}
+	region = strings.ToUpper(region)
+	if err := country(digits, region); err != nil {
+		return Number{}, err
+	}
+	// A number in local form may become another one when its international form is read: of one that begins
+	// with several zeros, for example, one is lost each time. The form that stays is the number's.
+	for range maxReadings {
+		n, err := plan.Parse(digits, region)
+		if err != nil {
+			return Number{}, planError(err)
+		}
+		n = oneForm(n)
+		e164 := plan.Format(n, plan.E164)
+		if e164 == digits {
+			return checked(n, e164)
+		}
+		digits, region = e164, ""
+	}
+	return Number{}, ErrLength
+}
+
+// checked returns the number unless it cannot exist.
+func checked(n *plan.PhoneNumber, e164 string) (Number, error) {
+	if len(e164) > 1+maxDigits {
+		return Number{}, ErrTooLong
+	}
+	if err := possible(n); err != nil {
+		return Number{}, err
+	}
+	return Number{e164}, nil
+}
+
+// country checks that it can be known in which country the digits are a number.
+func country(digits, region string) error {
+	if region != "" && !plan.GetSupportedRegions()[region] {
+		return ErrRegion
+	}
+	if region == "" && digits[0] != '+' {
+		return ErrNoRegion
+	}
+	return nil
+}
+
+// planError translates the reader's errors, which repeat nothing but are about its own terms.
+func planError(err error) error {
+	switch {
+	case errors.Is(err, plan.ErrInvalidCountryCode):
+		return ErrCountry
+	case errors.Is(err, plan.ErrNumTooLong):
+		return ErrTooLong
+	}
+	return ErrTooShort
+}
+
+// possible checks the length against the country's number plan.
+func possible(n *plan.PhoneNumber) error {
+	switch plan.IsPossibleNumberWithReason(n) {
+	case plan.INVALID_COUNTRY_CODE:
+		return ErrCountry
+	case plan.TOO_SHORT:
+		return ErrTooShort
+	case plan.TOO_LONG:
+		return ErrTooLong
+	case plan.IS_POSSIBLE_LOCAL_ONLY:
+		if len(plan.GetNationalSignificantNumber(n)) < minNational {
+			return ErrTooShort
+		}
+		return ErrLocal
+	case plan.INVALID_LENGTH:
+		return ErrLength
+	}
+	return complete(n)
+}
+
+// complete refuses what has a possible length and still is no whole number.
+func complete(n *plan.PhoneNumber) error {
+	national := plan.GetNationalSignificantNumber(n)
+	switch {
+	case len(national) < minNational && !plan.IsValidNumber(n):
+		return ErrTooShort
+	case n.GetCountryCode() == argentina && strings.HasPrefix(national, "15"):
+		return ErrLocal // 15 marks a mobile after the area code; no area code begins so
+	}
+	return nil
+}
+
+// Assigned reports whether the number lies in a range that its country has given out, as far as the number plan
+// in this release knows.
+func (n Number) Assigned() bool {
+	parsed, err := plan.Parse(n.e164, "")
+	return err == nil && plan.IsValidNumber(parsed)
+}
+
+// Country codes with rules of their own.
+const (
+	mexico    = 52
+	argentina = 54
+)
+
+// mexican are the prefixes that were dialled before the ten digits of a Mexican number until 2019 and live on in
+// address books: 1 after the country code for mobiles, 01 for long distance, 044 and 045 for mobiles at home.
+var mexican = []string{"1", "01", "044", "045"}
+
+// oneForm gives a handset one number where the plan's reader leaves it several. Otherwise a text could go out
+// once under each, and an opt-out given under one would not hold for the other.
+func oneForm(n *plan.PhoneNumber) *plan.PhoneNumber {
+	if n.GetCountryCode() != mexico {
+		return n
+	}
+	national := plan.GetNationalSignificantNumber(n)
+	for _, prefix := range mexican {
+		rest, ok := strings.CutPrefix(national, prefix)
+		if !ok || len(rest) != 10 {
+			continue
+		}
+		if again, err := plan.Parse("+52"+rest, ""); err == nil {
+			return again
+		}
+	}
+	return n
+}

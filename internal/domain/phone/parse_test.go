@@ -1,0 +1,182 @@
+package phone
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+// lines decodes a file of one JSON object a line.
+func lines[T any](t *testing.T, file string) []T {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var all []T
+	for s := bufio.NewScanner(f); s.Scan(); {
+		var v T
+		if err := json.Unmarshal(s.Bytes(), &v); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+		all = append(all, v)
+	}
+	if len(all) == 0 {
+		t.Fatalf("%s is empty", file)
+	}
+	return all
+}
+
+// stricter are the vectors where a number for calls is no destination for texts, or has a better form.
+var stricter = map[string]struct {
+	e164 string
+	err  error
+}{
+	"+1 202 555 0123 ext. 7": {"", ErrExtension},
+	"+52 1 55 1234 5678":     {"+525512345678", nil},
+	"12345":                  {"", ErrTooShort},
+	"+1234567890123456":      {"", ErrTooLong},
+}
+
+// covers: D2
+func TestVectors(t *testing.T) {
+	type vector struct {
+		Input, Region, E164, Error string
+		Valid                      bool
+	}
+	for _, v := range lines[vector](t, "testdata/phones.jsonl") {
+		got, err := Parse(v.Input, v.Region)
+		want, wantErr := v.E164, error(nil)
+		if s, ok := stricter[v.Input]; ok {
+			want, wantErr = s.e164, s.err
+		}
+		switch {
+		case v.Error != "":
+			if err == nil {
+				t.Errorf("%q was taken", v.Input)
+			}
+		case got.E164() != want || err != wantErr:
+			t.Errorf("%q: %q, %v; want %q, %v", v.Input, got.E164(), err, want, wantErr)
+		case err == nil && want == v.E164 && got.Assigned() != v.Valid:
+			t.Errorf("%q: assigned %v", v.Input, got.Assigned())
+		}
+	}
+}
+
+// spelled cuts the region from a spelling such as "222 123 4567 (MX)".
+func spelled(s string) (raw, region string) {
+	if raw, region, ok := strings.Cut(s, " ("); ok && len(region) == 3 {
+		return raw, region[:2]
+	}
+	return s, ""
+}
+
+// C47: a handset in Mexico or Argentina has one number, however it was written down.
+//
+// covers: D2
+func TestC47MexicoAndArgentina(t *testing.T) {
+	type line struct {
+		ID    string
+		Input map[string][]string
+	}
+	want := map[string][]string{
+		"MX": {"+522221234567", "+522221234567", "+522221234567"},
+		// Without a mark the last one is a fixed line, for all that a number tells.
+		"AR": {"+5491123456789", "+5491123456789", "+5491123456789", "+541123456789"},
+	}
+	var c line
+	for _, raw := range lines[json.RawMessage](t, "testdata/cases.jsonl") {
+		if strings.Contains(string(raw), `"C47"`) {
+			if err := json.Unmarshal(raw, &c); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	for country, numbers := range want {
+		for i, s := range c.Input[country] {
+			raw, region := spelled(s)
+			if got, err := Parse(raw, region); got.E164() != numbers[i] {
+				t.Errorf("%q: %q, %v; want %q", s, got.E164(), err, numbers[i])
+			}
+		}
+	}
+	for _, raw := range []string{"01 222 123 4567", "044 222 123 4567", "045 222 123 4567", "1 222 123 4567", "52 1 222 123 4567"} {
+		if got, err := Parse(raw, "MX"); got.E164() != "+522221234567" {
+			t.Errorf("%q: %q, %v", raw, got.E164(), err)
+		}
+	}
+}
+
+// C50: characters that cannot be seen, and digits of other scripts.
+//
+// covers: D2
+func TestC50InvisibleCharacters(t *testing.T) {
+	type line struct {
+		Input    struct{ In []string }
+		Expected []string
+	}
+	for _, raw := range lines[json.RawMessage](t, "testdata/cases.jsonl") {
+		if !strings.Contains(string(raw), `"C50"`) {
+			continue
+		}
+		var c line
+		if err := json.Unmarshal(raw, &c); err != nil {
+			t.Fatal(err)
+		}
+		for i, s := range c.Input.In {
+			raw, region := spelled(s)
+			if got, err := Parse(raw, region); got.E164() != c.Expected[i] {
+				t.Errorf("%q: %q, %v; want %q", s, got.E164(), err, c.Expected[i])
+			}
+		}
+	}
+}
+
+// covers: D2
+func TestRefusals(t *testing.T) {
+	for _, c := range []struct {
+		raw, region string
+		want        error
+	}{
+		{"", "", ErrNoDigits}, {"+", "", ErrNoDigits}, {"   ", "US", ErrNoDigits}, {"\u200b", "US", ErrNoDigits},
+		{"1-800-FLOWERS", "US", ErrLetters}, {"SHOP", "", ErrLetters}, {"٠٧٧٠٠ ل", "GB", ErrLetters},
+		{"+12025550123x7", "", ErrExtension}, {"+12025550123#7", "", ErrExtension}, {"+12025550123;7", "", ErrExtension}, {"+12025550123,,7", "", ErrExtension},
+		{"2025550123", "", ErrNoRegion}, {"0044 7700 900123", "", ErrNoRegion},
+		{"2025550123", "XX", ErrRegion}, {"2025550123", "USA", ErrRegion}, {"+12025550123", "ZZ", ErrRegion},
+		{"+0 123 456", "", ErrCountry}, {"+999 12345678", "", ErrCountry},
+		{"911", "US", ErrTooShort}, {"112", "DE", ErrTooShort}, {"12345", "DE", ErrTooShort}, {"+4412", "", ErrTooShort}, {"+1", "", ErrTooShort},
+		{"253 0000", "US", ErrLocal}, {"15 2345-6789", "AR", ErrLocal},
+		{"+1 202 555 01234", "", ErrTooLong}, {strings.Repeat("1", 300), "US", ErrTooLong}, {"0171 2345 6789 0123", "DE", ErrTooLong},
+		{"+1202+5550123", "", ErrCharacter}, {"+1202*5550123", "", ErrCharacter}, {"+1202\x005550123", "", ErrCharacter},
+		{"+12025550123\xff", "", ErrCharacter}, {"😀+12025550123", "", ErrCharacter}, {"+1202²5550123", "", ErrCharacter},
+	} {
+		got, err := Parse(c.raw, c.region)
+		if !errors.Is(err, c.want) || !got.IsZero() {
+			t.Errorf("%q in %q: %q, %v; want %v", c.raw, c.region, got.E164(), err, c.want)
+		}
+	}
+}
+
+// The value of a digit is taken from its place in a range of the table, which must therefore hold whole scripts.
+func TestDigitsOfAllScripts(t *testing.T) {
+	for _, g := range unicode.Nd.R16 {
+		if g.Stride != 1 || (g.Hi-g.Lo+1)%10 != 0 {
+			t.Errorf("range %x to %x is not made of tens", g.Lo, g.Hi)
+		}
+	}
+	for _, g := range unicode.Nd.R32 {
+		if g.Stride != 1 || (g.Hi-g.Lo+1)%10 != 0 {
+			t.Errorf("range %x to %x is not made of tens", g.Lo, g.Hi)
+		}
+	}
+	for _, script := range []string{"0123456789", "٠١٢٣٤٥٦٧٨٩", "۰۱۲۳۴۵۶۷۸۹", "०१२३४५६७८९", "০১২৩৪৫৬৭৮৯", "๐๑๒๓๔๕๖๗๘๙", "０１２３４５６７８９", "𝟘𝟙𝟚𝟛𝟜𝟝𝟞𝟟𝟠𝟡"} {
+		if got := fold(script); got != "0123456789" {
+			t.Errorf("%s read as %s", script, got)
+		}
+	}
+}
