@@ -1,0 +1,158 @@
+// Package relay lets committed events leave: it gives those in the outbox their place in their tenant's feed.
+//
+// Events become visible out of order, since transactions commit out of order. Their sequence is therefore given
+// after the commit, to whatever the outbox holds, and never by "newer than the last one seen", which would pass
+// over an event whose transaction was slow.
+package relay
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/einmal/einmal/internal/ground/clock"
+)
+
+// Store is the part of the store that is needed.
+type Store interface {
+	Sequence(ctx context.Context, limit int) (int, error)
+	TrimFeed(ctx context.Context, before clock.Micros, limit int) (int, error)
+	Now(ctx context.Context) (clock.Micros, error)
+}
+
+// Config says how often and how long. Zero durations take the defaults.
+type Config struct {
+	Store Store
+	Every time.Duration // how long an event waits for its sequence at most if nobody calls Wake; 200 ms
+	Keep  time.Duration // how long the feed keeps an event; 0: for ever. The event itself stays
+	Log   *slog.Logger
+	// Metrics is where the counters are registered; nil: nowhere.
+	Metrics prometheus.Registerer
+}
+
+const (
+	defaultEvery = 200 * time.Millisecond
+	batch        = 1000           // events in one transaction: a few milliseconds on the embedded store
+	trimEvery    = 24 * time.Hour // the feed is kept for weeks; a day more or less does not matter
+	trimBatch    = 10_000
+)
+
+// Sequencer is one node's relay. Any number of nodes may run one on the same store.
+type Sequencer struct {
+	cfg       Config
+	wake      chan struct{}
+	cancel    context.CancelFunc
+	done      sync.WaitGroup
+	sequenced prometheus.Counter
+}
+
+// New returns a sequencer that does nothing until it is started.
+func New(cfg Config) *Sequencer {
+	if cfg.Every == 0 {
+		cfg.Every = defaultEvery
+	}
+	return &Sequencer{cfg: cfg, wake: make(chan struct{}, 1), sequenced: newCounter(cfg.Metrics)}
+}
+
+// Start begins to work, until Stop is called or ctx ends.
+func (s *Sequencer) Start(ctx context.Context) {
+	ctx, s.cancel = context.WithCancel(ctx)
+	s.done.Go(func() { s.sequence(ctx) })
+	if s.cfg.Keep > 0 {
+		s.done.Go(func() { s.trim(ctx) })
+	}
+}
+
+// Stop ends the work. What is still in the outbox leaves with the next start.
+func (s *Sequencer) Stop() {
+	s.cancel()
+	s.done.Wait()
+}
+
+// Wake says that events were committed. It never blocks.
+func (s *Sequencer) Wake() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (s *Sequencer) sequence(ctx context.Context) {
+	tick := time.NewTicker(s.cfg.Every)
+	defer tick.Stop()
+	for {
+		s.drain(ctx)
+		select {
+		case <-s.wake:
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// drain empties the outbox. An error ends the round: the events stay where they are until the next one.
+func (s *Sequencer) drain(ctx context.Context) {
+	for ctx.Err() == nil {
+		n, err := s.cfg.Store.Sequence(ctx, batch)
+		if err != nil {
+			s.report(ctx, "events could not be given their sequence; they wait in the outbox", err)
+			return
+		}
+		s.sequenced.Add(float64(n))
+		if n < batch {
+			return
+		}
+	}
+}
+
+func (s *Sequencer) trim(ctx context.Context) {
+	tick := time.NewTicker(trimEvery)
+	defer tick.Stop()
+	for {
+		if err := s.trimOnce(ctx); err != nil {
+			s.report(ctx, "the feed of events could not be trimmed; it is tried again in a day", err)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (s *Sequencer) trimOnce(ctx context.Context) error {
+	now, err := s.cfg.Store.Now(ctx)
+	if err != nil {
+		return err
+	}
+	for ctx.Err() == nil {
+		n, err := s.cfg.Store.TrimFeed(ctx, now.Add(-s.cfg.Keep), trimBatch)
+		if err != nil || n < trimBatch {
+			return err
+		}
+	}
+	return nil
+}
+
+// report logs an error, unless it comes from our own stop.
+func (s *Sequencer) report(ctx context.Context, what string, err error) {
+	if ctx.Err() == nil || !errors.Is(err, context.Canceled) {
+		s.cfg.Log.Error(what, "error", err)
+	}
+}
+
+func newCounter(r prometheus.Registerer) prometheus.Counter {
+	c := prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "einmal_events_sequenced_total",
+		Help: "Events that were given their place in a tenant's feed.",
+	})
+	if r != nil {
+		r.MustRegister(c)
+	}
+	return c
+}
