@@ -1,0 +1,166 @@
+package simulator
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	wire "github.com/einmal/einmal/internal/smpp"
+)
+
+// client is one connection.
+type client struct {
+	server  *Server
+	session *wire.Session
+	box     atomic.Pointer[outbox] // nil while not bound
+
+	// Only the reading goroutine uses what follows.
+	systemID string
+	submits  bool
+}
+
+func (c *client) freed() {
+	if box := c.box.Load(); box != nil {
+		box.pump()
+	}
+}
+
+func (c *client) handle(s *wire.Session, pdu *wire.PDU, _ []byte, err error) {
+	switch {
+	case err != nil:
+		s.Answer(pdu, wire.StatusInvCmdLen)
+	case !pdu.Command.HasResponse():
+	case pdu.Command == wire.CmdBindTransceiver, pdu.Command == wire.CmdBindTransmitter,
+		pdu.Command == wire.CmdBindReceiver:
+		c.bind(s, pdu)
+	case pdu.Command != wire.CmdSubmitSM:
+		s.Answer(pdu, wire.StatusInvCmdID)
+	case !c.submits:
+		s.Answer(pdu, wire.StatusInvBindStatus)
+	default:
+		c.submit(s, pdu, pdu.Body.(*wire.Message))
+	}
+}
+
+func (c *client) bind(s *wire.Session, pdu *wire.PDU) {
+	b := pdu.Body.(*wire.Bind)
+	switch cfg := c.server.cfg; {
+	case c.box.Load() != nil:
+		s.Answer(pdu, wire.StatusAlreadyBound)
+		return
+	case cfg.SystemID != "" && cfg.SystemID != b.SystemID:
+		s.Answer(pdu, wire.StatusInvSystemID)
+		return
+	case cfg.Password != "" && cfg.Password != b.Password:
+		s.Answer(pdu, wire.StatusInvPassword)
+		return
+	}
+	resp := &wire.PDU{Command: pdu.Command.Response(), Sequence: pdu.Sequence, Body: &wire.BindResp{SystemID: "einmal-smsc"}}
+	if b.InterfaceVersion >= wire.Version34 {
+		resp.AddOctet(wire.TagSCInterfaceVersion, wire.Version34)
+	}
+	s.Respond(resp)
+	c.systemID = b.SystemID
+	c.submits = pdu.Command != wire.CmdBindReceiver
+	box := c.server.outbox(b.SystemID)
+	c.box.Store(box)
+	if pdu.Command != wire.CmdBindTransmitter {
+		box.attach(s)
+	}
+}
+
+// submit does with a message what its destination asks for. The ledger comes before everything that the other
+// side can see.
+func (c *client) submit(s *wire.Session, pdu *wire.PDU, m *wire.Message) {
+	e := endingOf(m.Dest.Addr)
+	if e.throttles && c.server.throttle(m.Dest.Addr, pdu.Octets()) {
+		e = ending{outcome: Throttled}
+	}
+	msg := taken{at: c.server.cfg.Clock.Now(), message: m}
+	if e.outcome == Accepted {
+		msg.id, msg.text = c.server.messageID(), textOf(pdu, m)
+	}
+	ref := reference(pdu)
+	if c.server.cfg.Echo {
+		msg.ref = ref
+	}
+	err := c.server.ledger.add(Entry{
+		At: msg.at, SystemID: c.systemID, Seq: pdu.Sequence, Reference: ref, Source: m.Source.Addr,
+		Destination: m.Dest.Addr, MessageID: msg.id, ShortMessage: pdu.Octets(), Outcome: e.outcome,
+	})
+	if err != nil {
+		s.Answer(pdu, wire.StatusMsgQueueFull) // what is not in the ledger is not taken
+		return
+	}
+	if e.outcome == Accepted {
+		c.server.handsets.add(m.Dest.Addr, Received{At: msg.at, From: m.Source.Addr, Text: msg.text, MessageID: msg.id})
+	}
+	c.conclude(s, pdu, e, &msg)
+}
+
+func reference(pdu *wire.PDU) *uint16 {
+	v, ok := pdu.TLVUint(wire.TagUserMessageReference)
+	if !ok || v > 0xFFFF {
+		return nil
+	}
+	ref := uint16(v)
+	return &ref
+}
+
+// conclude answers, hangs up and sends receipts, in the order that the ending has.
+func (c *client) conclude(s *wire.Session, pdu *wire.PDU, e ending, msg *taken) {
+	answer := func() {
+		if !e.silent {
+			s.Respond(answerTo(pdu, e.outcome, msg.id))
+		}
+	}
+	reports := make([]report, 0, len(e.reports))
+	for _, r := range e.reports {
+		if msg.wants(r) {
+			reports = append(reports, r)
+		}
+	}
+	box := c.box.Load()
+	if e.early && len(reports) > 0 && box.listening() {
+		c.send(box, msg, reports, sync.OnceFunc(answer))
+		return
+	}
+	answer()
+	if e.hangsUp {
+		s.Hangup()
+	}
+	delay := c.server.cfg.ReceiptDelay
+	if e.slow {
+		delay = c.server.cfg.SlowReceipt
+	}
+	if delay > 0 && len(reports) > 0 {
+		time.AfterFunc(delay, func() { c.send(box, msg, reports, nil) })
+		return
+	}
+	c.send(box, msg, reports, nil)
+}
+
+// send queues the first receipt; each other follows when the one before it was taken.
+func (c *client) send(box *outbox, msg *taken, reports []report, tried func()) {
+	if len(reports) == 0 {
+		return
+	}
+	box.add(&delivery{
+		pdu:   msg.receipt(reports[0], c.server.cfg.Clock.Now()),
+		tried: tried,
+		then:  func() { c.send(box, msg, reports[1:], nil) },
+	})
+}
+
+func answerTo(pdu *wire.PDU, outcome Outcome, id string) *wire.PDU {
+	resp := &wire.PDU{Command: wire.CmdSubmitSMResp, Sequence: pdu.Sequence}
+	switch outcome {
+	case Rejected:
+		resp.Status = wire.StatusInvDestAddr
+	case Throttled:
+		resp.Status = wire.StatusThrottled
+	default:
+		resp.Body = &wire.MessageID{ID: id}
+	}
+	return resp
+}
