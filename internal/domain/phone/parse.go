@@ -42,9 +42,11 @@ func Parse(raw, region string) (Number, error) {
 	if err != nil {
 		return Number{}, err
 	}
-	region = strings.ToUpper(region)
-	if err := country(digits, region); err != nil {
+	if region, err = Region(region); err != nil {
 		return Number{}, err
+	}
+	if region == "" && digits[0] != '+' {
+		return Number{}, ErrNoRegion
 	}
 	// A number in local form may become another one when its international form is read: of one that begins
 	// with several zeros, for example, one is lost each time. The form that stays is the number's.
@@ -74,15 +76,14 @@ func checked(n *plan.PhoneNumber, e164 string) (Number, error) {
 	return Number{e164}, nil
 }
 
-// country checks that it can be known in which country the digits are a number.
-func country(digits, region string) error {
-	if region != "" && !plan.GetSupportedRegions()[region] {
-		return ErrRegion
+// Region checks the name of a region, ISO 3166-1 in two letters of either case, and returns it in capitals. An
+// empty one stays empty.
+func Region(name string) (string, error) {
+	name = strings.ToUpper(name)
+	if name != "" && !plan.GetSupportedRegions()[name] {
+		return "", ErrRegion
 	}
-	if region == "" && digits[0] != '+' {
-		return ErrNoRegion
-	}
-	return nil
+	return name, nil
 }
 
 // planError translates the reader's errors, which repeat nothing but are about its own terms.
