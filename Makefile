@@ -12,7 +12,8 @@ HEAVY = /torture
 
 FUZZTIME ?= 2m
 
-.PHONY: run build test suites torture fuzz check fmt vet static requirements clean tools
+.PHONY: run build test suites suite-tools suite-race suite-heavy torture fuzz check fmt vet static
+.PHONY: requirements requirements-quiet tools clean
 
 run:
 	go run ./cmd/einmal serve
@@ -22,12 +23,18 @@ build:
 
 ## test: everything that must pass before a change goes in; brings up the services that it needs
 test: tools check
-	bin/testenv -race -- $(MAKE) --no-print-directory suites
+	bin/testenv -race -- $(MAKE) --no-print-directory --keep-going suites
 
 ## suites: all tests, with the services that the environment names
-suites:
+suites: suite-tools suite-race suite-heavy
+
+suite-tools:
 	go test -C tools $(PARALLEL) ./...
+
+suite-race:
 	$(RACE) $(PARALLEL) -timeout 20m $$(go list ./... | grep -v $(HEAVY))
+
+suite-heavy:
 	@set -- $$(go list ./... | grep $(HEAVY)); test $$# -eq 0 || go test $(PARALLEL) -timeout 20m "$$@"
 
 ## torture: the same tests with the full counts; hours
@@ -59,7 +66,6 @@ static: tools
 requirements: tools
 	bin/requirements
 
-.PHONY: requirements-quiet
 requirements-quiet: tools
 	@bin/requirements >/dev/null
 
