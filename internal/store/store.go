@@ -118,6 +118,9 @@ type OpenSpec struct {
 	// a message id keeps its own.
 	WithReference bool
 	LookBack      time.Duration
+	// Addressing gives the addresses as they are sent, with TON and NPI in SMPP (R15), for the attempt's record.
+	// Nil: as asked for.
+	Addressing func(sender, destination string) (source, dest string)
 	// AnswerBy is how long the worker may wait for the answer before the attempt counts as orphaned.
 	AnswerBy time.Duration
 }
@@ -161,10 +164,6 @@ type News struct {
 	GraceOver bool       // the time to wait for a match is over: an exception is due
 	// HandsetE164 is the handset's number if it could be read, to look for the attempt whose answer was lost.
 	HandsetE164 string
-	// Redacted returns the sealed payload without the quoted text. It is called only if the receipt belongs to
-	// a message of kind authentication, and may be nil when nothing is quoted.
-	Redacted func() ([]byte, error)
-
 	// Tenant is checked for a Cancel: another tenant's message is not found. Nil: the gateway itself asks.
 	Tenant *ident.Partition
 }
@@ -186,6 +185,10 @@ type Rules struct {
 	Grace time.Duration
 	// LookBack is how far back an attempt without an answer is looked for, to pair it with a receipt.
 	LookBack time.Duration
+	// Redact returns the sealed payload of a receipt without the text that it quotes. It is called for receipts
+	// of messages of kind authentication alone, and what it returns replaces the payload in the log (D15).
+	// Nothing quoted: it returns nil.
+	Redact func(r *LoggedReceipt) ([]byte, error)
 }
 
 // Settler takes in what is learned.

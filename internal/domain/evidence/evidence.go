@@ -61,6 +61,7 @@ type ReceiptFacts struct {
 	DoneDate     string
 	Repeated     bool // its logical event is known already
 	Quality      Quality
+	Problem      string // why it could not be read; empty: it could
 }
 
 // throttlePause is how long a message waits after the provider asked for patience: a second, doubled for each

@@ -32,7 +32,7 @@ func byIdempotency(r *Request, f *Facts) (Result, bool) {
 }
 
 func reserveIdempotency(r *Request, f *Facts, res *Result) {
-	ends := f.Now.Add(IdempotencyLife)
+	ends := IdempotencyBound(f.Now)
 	res.Reserve = append(res.Reserve, Reservation{SpaceIdempotency, r.Idempotency.Key, r.Decision, ends})
 	f.Answered[r.Idempotency.Key] = &Answered{
 		Decision: res.Decision, Fingerprint: r.Idempotency.Fingerprint, Ends: ends,
@@ -86,7 +86,7 @@ func findHolder(r *Request, f *Facts) (held *Holder, ended bool) {
 func allow(r *Request, f *Facts, class Class, reason Reason, compared *Holder) Result {
 	d := begin(r, f, Allow, class, reason)
 	d.Message = Snapshot{ID: r.Message, State: message.Pending}
-	d.WindowEnds = windowBound(r.Purpose.Window, f.Now)
+	d.WindowEnds = WindowBound(r.Purpose.Window, f.Now)
 	if compared != nil {
 		no := false
 		d.SameText, d.PreviousState = &no, compared.Message.State
@@ -144,10 +144,19 @@ func failed(s message.State) bool {
 	return false
 }
 
-// windowBound is the moment at which the window ends by the clock alone.
-func windowBound(w policy.Window, now clock.Micros) clock.Micros {
+// WindowBound is the moment at which a window that begins now ends by the clock alone. It is a whole second,
+// rounded up, so that the store can guess it before its locks are held and be right nearly always.
+func WindowBound(w policy.Window, now clock.Micros) clock.Micros {
 	if w.EventBound() {
-		return now.Add(w.AtMost)
+		return wholeSecond(now.Add(w.AtMost))
 	}
-	return now.Add(w.Duration)
+	return wholeSecond(now.Add(w.Duration))
+}
+
+// IdempotencyBound is the moment until which a key that is taken now is valid at least.
+func IdempotencyBound(now clock.Micros) clock.Micros { return wholeSecond(now.Add(IdempotencyLife)) }
+
+func wholeSecond(m clock.Micros) clock.Micros {
+	const second = clock.Micros(1_000_000)
+	return (m + second - 1) / second * second
 }
