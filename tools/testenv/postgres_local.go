@@ -74,6 +74,7 @@ func initdb(ctx context.Context, dir *scratch, bin, password string) error {
 		"--pwfile="+pwfile, "--auth=scram-sha-256", "--encoding=UTF8", "--no-locale", "--no-sync")
 	cmd.Dir = dir.dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: dir.owner, Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) } // with the programs that it started
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w\n%s", err, out)
 	}
