@@ -26,7 +26,8 @@ Generated from the tables in internal/domain/message. Change those, then run
 Four facts are kept apart and never merged into one word: that the gateway has *taken* a request, that a message
 was *handed over* to a provider, that the provider *accepted* it, and that a receipt *reported* its delivery. The
 first is the decision's record, the second an attempt with its parts, the third the outcome of each part, the
-fourth its delivery. The state of a message is computed from them and from nothing else.
+fourth its delivery. The state of a message is computed from the last two, and from whether it was held, claimed,
+taken back, replaced, or its validity ended.
 `
 
 const messagesIntro = `A message is final only when nothing is owed: no attempt is open, no retry is due, and no receipt may still come.`

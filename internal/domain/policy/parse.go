@@ -7,6 +7,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
 	"github.com/goccy/go-yaml/parser"
 
 	"github.com/einmal/einmal/internal/domain/phone"
@@ -15,6 +16,13 @@ import (
 // maxFile bounds a policy file, in octets. It is far above what people write, and keeps a mistaken upload from
 // being parsed.
 const maxFile = 256 << 10
+
+// maxTokens bounds how much there is in a file: words, colons, dashes, brackets. The time that the YAML parser
+// takes grows with the square of what is nested.
+const maxTokens = 20_000
+
+// maxErrors bounds how many errors are told of one file.
+const maxErrors = 100
 
 // maxVersion is the largest version number; databases and clients keep it in 32 bits.
 const maxVersion = 1<<31 - 1
@@ -28,7 +36,7 @@ func Parse(file string, src []byte) (*Policy, Errors) {
 	}
 	if len(r.errs) > 0 {
 		r.errs.sort()
-		return nil, r.errs
+		return nil, r.errs[:min(len(r.errs), maxErrors)]
 	}
 	return p, nil
 }
@@ -36,10 +44,15 @@ func Parse(file string, src []byte) (*Policy, Errors) {
 // body returns the only document's content, or nil.
 func (r *reader) body(src []byte) ast.Node {
 	if len(src) > maxFile {
-		r.errs = append(r.errs, Error{r.file, 1, 1, "too large: a policy file has at most 256 KiB"})
+		r.refuse("too large: a policy file has at most 256 KiB")
 		return nil
 	}
-	tree, err := parser.ParseBytes(src, 0, parser.AllowDuplicateMapKey())
+	tokens := lexer.Tokenize(string(src))
+	if len(tokens) > maxTokens {
+		r.refuse("too large: a policy file has at most 20000 words and marks")
+		return nil
+	}
+	tree, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		r.errs = append(r.errs, r.syntax(err))
 		return nil
@@ -55,9 +68,14 @@ func (r *reader) body(src []byte) ast.Node {
 		}
 	}
 	if body == nil && len(r.errs) == 0 {
-		r.errs = append(r.errs, Error{r.file, 1, 1, "empty: a policy begins with policy: NAME"})
+		r.refuse("empty: a policy begins with policy: NAME")
 	}
 	return body
+}
+
+// refuse records an error about the whole file.
+func (r *reader) refuse(message string) {
+	r.errs = append(r.errs, Error{r.file, 1, 1, message})
 }
 
 // syntax translates the error of a file that is no YAML.

@@ -136,10 +136,22 @@ func TestDurations(t *testing.T) {
 	}
 }
 
-func TestLargeFileIsNotRead(t *testing.T) {
-	_, errs := Parse("big.yaml", []byte(good+strings.Repeat("#", maxFile)))
-	if len(errs) != 1 || errs[0].Message != "too large: a policy file has at most 256 KiB" {
-		t.Errorf("errors are %v", errs)
+func TestLargeFilesAreNotRead(t *testing.T) {
+	for src, want := range map[string]string{
+		good + strings.Repeat("#", maxFile): "too large: a policy file has at most 256 KiB",
+		strings.Repeat("[", maxTokens+1):    "too large: a policy file has at most 20000 words and marks",
+	} {
+		_, errs := Parse("big.yaml", []byte(src))
+		if len(errs) != 1 || errs[0].Message != want {
+			t.Errorf("errors are %v", errs)
+		}
+	}
+}
+
+func TestErrorsAreBounded(t *testing.T) {
+	_, errs := Parse("p.yaml", []byte(strings.Repeat("a: b\n", 5000)))
+	if len(errs) != maxErrors {
+		t.Errorf("%d errors", len(errs))
 	}
 }
 
