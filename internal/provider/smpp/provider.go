@@ -141,6 +141,7 @@ func (p *Provider) Stop(ctx context.Context) error {
 		p.status.Store("stopped")
 		return nil
 	}
+	p.status.Store("stopping")
 	if s := p.session.Swap(nil); s != nil {
 		s.Unbind(ctx)
 	}

@@ -1,0 +1,83 @@
+package smpp
+
+import (
+	"errors"
+	"net"
+	"testing"
+
+	"github.com/einmal/einmal/internal/provider"
+	wire "github.com/einmal/einmal/internal/smpp"
+)
+
+// TestOutcomes is the whole table from what happened to a submit_sm to what is known about it. covers: D9
+func TestOutcomes(t *testing.T) {
+	resp := func(status wire.Status, body wire.Body) wire.Result {
+		return wire.Result{Written: true, PDU: &wire.PDU{Command: wire.CmdSubmitSMResp, Status: status, Body: body}}
+	}
+	id := func(s string) wire.Body { return &wire.MessageID{ID: s} }
+	nack := resp(wire.StatusOK, nil)
+	nack.PDU.Command = wire.CmdGenericNack
+	broken := resp(wire.StatusOK, nil)
+	broken.Err = wire.ErrTruncated
+	for name, c := range map[string]struct {
+		in    wire.Result
+		kind  provider.OutcomeKind
+		id    string
+		pause bool
+	}{
+		"accepted":               {resp(0, id("00aB")), provider.Accepted, "00aB", false},
+		"accepted, no id":        {resp(0, id("")), provider.Accepted, "", false},
+		"accepted, id null":      {resp(0, id("null")), provider.Accepted, "", false},
+		"accepted, no body":      {resp(0, nil), provider.Accepted, "", false},
+		"throttled":              {resp(0x58, nil), provider.Throttled, "", false},
+		"queue full":             {resp(0x14, nil), provider.Throttled, "", false},
+		"temporary":              {resp(0x64, nil), provider.Throttled, "", false},
+		"permanent":              {resp(0x0B, id("x")), provider.Rejected, "", false},
+		"vendor":                 {resp(0x401, nil), provider.Rejected, "", false},
+		"account":                {resp(0x48, nil), provider.Rejected, "", true},
+		"bind state":             {resp(0x04, nil), provider.Rejected, "", true},
+		"system error":           {resp(0x08, nil), provider.Unknown, "", false},
+		"unknown error":          {resp(0xFF, nil), provider.Unknown, "", false},
+		"reserved code":          {resp(0x09, nil), provider.Unknown, "", false},
+		"nack without a status":  {nack, provider.Unknown, "", false},
+		"unreadable answer":      {broken, provider.Unknown, "", false},
+		"response timer":         {wire.Result{Err: wire.ErrTimeout, Written: true}, provider.Unknown, "", false},
+		"session lost, open":     {wire.Result{Err: wire.ErrClosed, Written: true}, provider.Unknown, "", false},
+		"session lost, unsent":   {wire.Result{Err: wire.ErrClosed}, provider.NotSent, "", false},
+		"too late":               {wire.Result{Err: wire.ErrExpired}, provider.NotSent, "", false},
+		"write failed at once":   {wire.Result{Err: &net.OpError{Op: "write", Err: errors.New("x")}}, provider.NotSent, "", false},
+		"cannot be written ever": {wire.Result{Err: &wire.FieldError{Field: "destination_addr"}}, provider.Rejected, "", false},
+	} {
+		got := outcomeOf(c.in)
+		if got.Kind != c.kind || string(got.ExternalID) != c.id || got.PauseConnection != c.pause || got.Late {
+			t.Errorf("%s: %+v", name, got)
+		}
+		if got.Detail == "" || (c.in.PDU != nil) != (got.Code != "") {
+			t.Errorf("%s: code %q, detail %q", name, got.Code, got.Detail)
+		}
+	}
+	late := resp(0, id("a"))
+	late.Late = true
+	if got := outcomeOf(late); !got.Late || got.Kind != provider.Accepted {
+		t.Errorf("late: %+v", got)
+	}
+}
+
+func TestAddressRules(t *testing.T) {
+	for sender, want := range map[string]wire.Address{
+		"SHOP":         {TON: 5, NPI: 0, Addr: "SHOP"},
+		"4U":           {TON: 5, NPI: 0, Addr: "4U"},
+		"+A1":          {TON: 5, NPI: 0, Addr: "+A1"},
+		"12345":        {TON: 3, NPI: 0, Addr: "12345"},
+		"+12345":       {TON: 1, NPI: 1, Addr: "12345"},
+		"+12025550100": {TON: 1, NPI: 1, Addr: "12025550100"},
+		"12025550100":  {TON: 1, NPI: 1, Addr: "12025550100"},
+	} {
+		if got := DefaultAddressRules.source(sender); got != want {
+			t.Errorf("%q: %+v, want %+v", sender, got, want)
+		}
+	}
+	if got := DefaultAddressRules.destination("+12025550143"); got != (wire.Address{TON: 1, NPI: 1, Addr: "12025550143"}) {
+		t.Errorf("destination: %+v", got)
+	}
+}
