@@ -68,12 +68,18 @@ func (s *Sealer) Seal(ctx context.Context, tenant ident.Partition, at time.Time,
 	return seal(k.aead, underDay, uint64(k.id), aad, plaintext), nil //nolint:gosec // the bits of it
 }
 
-// SealOwn seals under a fresh key and returns that key wrapped. Whoever destroys every copy of the wrapped key
-// has destroyed the content.
-func (s *Sealer) SealOwn(aad, plaintext []byte) (sealed, wrapped []byte, err error) {
+// OwnKey is the key of one message's content. Whoever destroys every copy of its wrapped form has destroyed
+// the content.
+type OwnKey struct{ aead cipher.AEAD }
+
+// NewOwnKey makes a key and returns it with its wrapped form, which Open asks for.
+func (s *Sealer) NewOwnKey() (k OwnKey, wrapped []byte) {
 	key := newKey()
-	return seal(newAEAD(key), underOwn, 0, aad, plaintext), wrap(s.master, wrapOwn, 0, aad, key), nil
+	return OwnKey{newAEAD(key)}, wrap(s.master, wrapOwn, 0, key)
 }
+
+// Seal seals under the own key. aad (see Place) must be given again to open it.
+func (k OwnKey) Seal(aad, plaintext []byte) []byte { return seal(k.aead, underOwn, 0, aad, plaintext) }
 
 // Open opens either kind. own is the wrapped own key of content that has one, else nil.
 func (s *Sealer) Open(ctx context.Context, aad, sealed, own []byte) ([]byte, error) {
@@ -84,7 +90,7 @@ func (s *Sealer) Open(ctx context.Context, aad, sealed, own []byte) ([]byte, err
 	case kind == underOwn && own == nil:
 		return nil, ErrNoKey
 	case kind == underOwn:
-		key, _, err := unwrap(s.master, wrapOwn, aad, own)
+		key, _, err := unwrap(s.master, wrapOwn, own)
 		if err != nil {
 			return nil, err
 		}
@@ -101,7 +107,7 @@ func (s *Sealer) Open(ctx context.Context, aad, sealed, own []byte) ([]byte, err
 
 // ensure takes the store's key of the day, or gives it one.
 func (s *Sealer) ensure(ctx context.Context, td tenantDay) (*dayKey, error) {
-	id, stored, err := s.store.EnsureSealingKey(ctx, td.tenant, td.day, wrap(s.master, wrapDay, td.number(), nil, newKey()))
+	id, stored, err := s.store.EnsureSealingKey(ctx, td.tenant, td.day, wrap(s.master, wrapDay, td.number(), newKey()))
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +140,7 @@ func (s *Sealer) byNumber(ctx context.Context, id int64) (*dayKey, error) {
 }
 
 func (s *Sealer) unwrapDay(id int64, stored []byte) (*dayKey, error) {
-	key, of, err := unwrap(s.master, wrapDay, nil, stored)
+	key, of, err := unwrap(s.master, wrapDay, stored)
 	if err != nil {
 		return nil, fmt.Errorf("sealing key %d was made under another %s: %w", id, SealingFile, err)
 	}

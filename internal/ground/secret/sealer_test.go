@@ -65,10 +65,8 @@ func TestSealedContentComesBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		own, wrapped, err := NewSealer(sequence(), store).SealOwn(aad, plain)
-		if err != nil {
-			t.Fatal(err)
-		}
+		key, wrapped := NewSealer(sequence(), store).NewOwnKey()
+		own := key.Seal(aad, plain)
 		reader := NewSealer(sequence(), store) // another node, or the next start
 		for _, c := range []struct{ sealed, own []byte }{{sealed, nil}, {own, wrapped}} {
 			back, err := reader.Open(bg, aad, c.sealed, c.own)
@@ -92,10 +90,9 @@ func TestNothingElseOpens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own, wrapped, err := s.SealOwn(place, []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	key, wrapped := s.NewOwnKey()
+	own := key.Seal(place, []byte(text))
+	_, another := s.NewOwnKey()
 	refuse := func(why string, s *Sealer, aad, sealed, own []byte) {
 		t.Helper()
 		got, err := s.Open(bg, aad, sealed, own)
@@ -118,6 +115,7 @@ func TestNothingElseOpens(t *testing.T) {
 		}
 		refuse("content under another master key", NewSealer([KeySize]byte{9}, store), place, c.sealed, c.own)
 	}
+	refuse("content under another message's own key", s, place, own, another)
 	if _, err := s.Open(bg, place, own, nil); !errors.Is(err, ErrNoKey) {
 		t.Errorf("content whose own key is destroyed: %v", err)
 	}
@@ -198,9 +196,8 @@ func BenchmarkSeal(b *testing.B) {
 	b.Run("own", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, _, err := s.SealOwn(aad, text); err != nil {
-				b.Fatal(err)
-			}
+			key, _ := s.NewOwnKey()
+			key.Seal(aad, text)
 		}
 	})
 }

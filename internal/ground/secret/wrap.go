@@ -13,13 +13,13 @@ const saltSize = 32
 // wrap seals a key under the master key. Every wrapping has a key of its own, derived from the master key and a
 // random salt that is put in front: a random nonce alone is good for 2^32 uses of one key, which a busy
 // installation reaches in months.
-func wrap(master [KeySize]byte, kind byte, number uint64, aad []byte, key [KeySize]byte) []byte {
+func wrap(master [KeySize]byte, kind byte, number uint64, key [KeySize]byte) []byte {
 	salt := make([]byte, saltSize)
 	rand.Read(salt) //nolint:errcheck // never fails
-	return append(salt, seal(wrapping(master, salt), kind, number, aad, key[:])...)
+	return append(salt, seal(wrapping(master, salt), kind, number, nil, key[:])...)
 }
 
-func unwrap(master [KeySize]byte, want byte, aad, wrapped []byte) (key [KeySize]byte, number uint64, err error) {
+func unwrap(master [KeySize]byte, want byte, wrapped []byte) (key [KeySize]byte, number uint64, err error) {
 	if len(wrapped) < saltSize {
 		return key, 0, ErrDamaged
 	}
@@ -28,7 +28,7 @@ func unwrap(master [KeySize]byte, want byte, aad, wrapped []byte) (key [KeySize]
 	if err != nil || kind != want {
 		return key, 0, ErrDamaged
 	}
-	raw, err := open(wrapping(master, salt), aad, sealed)
+	raw, err := open(wrapping(master, salt), nil, sealed)
 	if err != nil || len(raw) != KeySize {
 		return key, 0, ErrDamaged
 	}
