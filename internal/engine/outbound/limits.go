@@ -1,0 +1,26 @@
+package outbound
+
+import "time"
+
+// Limits of a request. They are part of the API's description; the database's columns are not bounded.
+const (
+	// MaxName is the longest event id, version, type, template id, template version and correlation id, in
+	// characters.
+	MaxName = 128
+	// MaxMetadata is how many metadata keys a message may have, MaxMetadataKey and MaxMetadataValue how long
+	// they may be, in characters.
+	MaxMetadata      = 20
+	MaxMetadataKey   = 64
+	MaxMetadataValue = 256
+	// MaxReason is the longest reason and name of a person, in characters.
+	MaxReason = 256
+)
+
+// Bounds of valid_for, the time that a message may wait to be sent.
+const (
+	MinValidFor     = time.Second
+	MaxValidFor     = 72 * time.Hour
+	DefaultValidFor = 24 * time.Hour
+	// AuthenticationLife bounds everything about a code: it ends ten minutes after its start (D6).
+	AuthenticationLife = 10 * time.Minute
+)

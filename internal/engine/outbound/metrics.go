@@ -1,0 +1,51 @@
+package outbound
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/einmal/einmal/internal/ground/fault"
+)
+
+// metrics counts what was decided. Labels come from closed lists and the policy alone.
+type metrics struct {
+	decisions *prometheus.CounterVec
+	keys      *prometheus.CounterVec
+}
+
+func newMetrics(r prometheus.Registerer, waiting func() int) *metrics {
+	m := &metrics{
+		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "einmal_decisions_total",
+			Help: "Decisions on submitted requests, dry runs and replayed answers left out.",
+		}, []string{"action", "class", "reason", "purpose"}),
+		keys: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "einmal_idempotency_total",
+			Help: "Requests that their idempotency key answered: replayed, mismatch or in_progress.",
+		}, []string{"result"}),
+	}
+	if r != nil {
+		r.MustRegister(m.decisions, m.keys, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "einmal_decide_waiting",
+			Help: "Requests that wait for the batch in which they are decided.",
+		}, func() float64 { return float64(waiting()) }))
+	}
+	return m
+}
+
+func (m *metrics) count(sub *Submission, a Answer, err error) {
+	switch {
+	case err != nil:
+		switch fault.CodeOf(err) {
+		case fault.IdempotencyMismatch:
+			m.keys.WithLabelValues("mismatch").Inc()
+		case fault.InProgress:
+			m.keys.WithLabelValues("in_progress").Inc()
+		}
+	case a.DryRun:
+	case a.Replayed:
+		m.keys.WithLabelValues("replayed").Inc()
+	default:
+		d := a.Decision
+		m.decisions.WithLabelValues(d.Action.String(), d.Class.String(), string(d.Reason), sub.Purpose).Inc()
+	}
+}

@@ -1,0 +1,144 @@
+// Package outbound takes what applications want sent: it checks a request, maps it to an intent, has it decided
+// together with what arrived at the same time, and answers with the decision and the message.
+//
+// Everything that can be done without a lock is done before: parsing, keys, fingerprints, sealing, the flow.
+// What remains is one transaction for a batch, in which the store runs intent.Decide.
+package outbound
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/einmal/einmal/internal/domain/intent"
+	"github.com/einmal/einmal/internal/domain/phone"
+	"github.com/einmal/einmal/internal/ground/batch"
+	"github.com/einmal/einmal/internal/ground/clock"
+	"github.com/einmal/einmal/internal/ground/ident"
+	"github.com/einmal/einmal/internal/ground/secret"
+	"github.com/einmal/einmal/internal/store"
+)
+
+// Submission is a request as it came, read but not judged.
+type Submission struct {
+	Tenant    ident.Partition
+	Caller    string // the API key's id, for the audit
+	Operation string // what idempotency keys are scoped to, beside the tenant (D8)
+	// IdempotencyKey is the client's; "" if it sent none.
+	IdempotencyKey string
+	// Canonical is the canonical JSON of each member of the body as sent, for the fingerprint of a retry (D8).
+	Canonical map[string][]byte
+
+	To, Region, Purpose string
+	Event               intent.Event
+	Sender              string // "": the default one
+	Template            intent.Template
+	Text                string
+	CorrelationID       string
+	ValidFor            string // such as "90s" or "1h"; "": the default
+	Metadata            map[string]string
+	DryRun              bool
+}
+
+// Answer is what a request gets that is not refused with a fault.
+type Answer struct {
+	intent.Result
+	Replayed  bool // the answer that the first request with this idempotency key got
+	DryRun    bool // nothing was reserved, the ids stand for nothing
+	Simulated bool // the connection is a simulator
+	Encoding  Encoding
+	Parts     int
+}
+
+// Store is the part of the store that is needed.
+type Store interface {
+	store.Decider
+	store.Settler
+	Message(ctx context.Context, tenant ident.Partition, id ident.Message) (*store.Message, error)
+	EnsureFlow(ctx context.Context, spec store.FlowSpec) (int64, error)
+	PutPolicy(ctx context.Context, p store.PolicyVersion) error
+	PolicyHead(ctx context.Context) (store.PolicyVersion, error)
+	EnsureMeta(ctx context.Context, name, value string) (string, error)
+}
+
+// Connection is where messages are sent.
+type Connection struct {
+	ID        int64 // immutable number (Registry.EnsureConnection)
+	Simulated bool
+}
+
+// Config is what a service works with.
+type Config struct {
+	Store      Store
+	Identity   *secret.Identity
+	Sealer     *secret.Sealer
+	Clock      clock.Clock         // chooses the day of a sealing key, and nothing else
+	Policy     store.PolicyVersion // what this node brings: the built-in policy, or a file
+	Connection Connection
+	Sender     string // of requests that name none; "": they must name one
+	Batch      batch.Config
+	Wake       func() // called after messages were made or changed; must not block
+	Log        *slog.Logger
+	Metrics    prometheus.Registerer // nil: nowhere
+}
+
+// Service takes requests. Safe for concurrent use.
+type Service struct {
+	cfg      Config
+	contents *Contents
+	policies *policies
+	flows    *flows
+	queue    *batch.Queue[store.Submission, store.Decided]
+	metrics  *metrics
+}
+
+// New returns a service. Start makes it ready, Close ends it.
+func New(cfg Config) *Service {
+	s := &Service{
+		cfg: cfg, contents: NewContents(cfg.Sealer),
+		policies: &policies{store: cfg.Store}, flows: newFlows(cfg.Store),
+	}
+	s.queue = batch.New(cfg.Batch, s.decide)
+	s.metrics = newMetrics(cfg.Metrics, s.queue.Waiting)
+	return s
+}
+
+// Start checks that the store knows this identity key, stores this node's policy and reads the one in force.
+func (s *Service) Start(ctx context.Context) error {
+	if s.cfg.Sender != "" {
+		sender, err := phone.ParseSender(s.cfg.Sender)
+		if err != nil {
+			return fmt.Errorf("the default sender: %w", err)
+		}
+		s.cfg.Sender = sender.String()
+	}
+	if err := s.checkIdentity(ctx); err != nil {
+		return err
+	}
+	if err := s.cfg.Store.PutPolicy(ctx, s.cfg.Policy); err != nil {
+		return fmt.Errorf("store the policy %s@%d: %w", s.cfg.Policy.Name, s.cfg.Policy.Version, err)
+	}
+	_, err := s.policies.inForce(ctx)
+	return err
+}
+
+// checkIdentity refuses to work with another identity key than the store's: every register would look empty,
+// and everything would be sent again.
+func (s *Service) checkIdentity(ctx context.Context) error {
+	mine := s.cfg.Identity.Check()
+	known, err := s.cfg.Store.EnsureMeta(ctx, "identity_check", mine)
+	if err != nil {
+		return fmt.Errorf("read the check value of the identity key: %w", err)
+	}
+	if known != mine {
+		return fmt.Errorf("this store was made with another identity key (check value %s, this one's is %s): "+
+			"bring back the %s that belongs to it; with another key it would send again what it has sent",
+			known, mine, secret.IdentityFile)
+	}
+	return nil
+}
+
+// Close refuses new requests, finishes those that wait for their decision, and returns.
+func (s *Service) Close() { s.queue.Close() }

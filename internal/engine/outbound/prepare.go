@@ -1,0 +1,95 @@
+package outbound
+
+import (
+	"context"
+	"time"
+
+	"github.com/einmal/einmal/internal/domain/intent"
+	"github.com/einmal/einmal/internal/domain/policy"
+	"github.com/einmal/einmal/internal/ground/ident"
+	"github.com/einmal/einmal/internal/store"
+)
+
+// ids are made once for a request, before its first try: a batch that is committed again after a lost
+// connection has the same ones, and makes no second message.
+type ids struct {
+	decision ident.Decision
+	message  ident.Message
+}
+
+func newIDs(p ident.Partition) (made ids) {
+	fresh(&made.decision, p)
+	fresh(&made.message, p)
+	return made
+}
+
+func fresh[K ident.Kind](id *ident.ID[K], p ident.Partition) { *id = ident.New[K](p) }
+
+// request maps a checked submission to an intent under a policy.
+func (s *Service) request(sub *Submission, c *checked, p *inForce, made ids) *intent.Request {
+	r := &intent.Request{
+		Decision: made.decision, Message: made.message,
+		Tenant: sub.Tenant, PolicyID: p.ID(), Purpose: c.purpose, To: c.to,
+		Event: sub.Event, Sender: c.sender, Template: sub.Template, CorrelationID: sub.CorrelationID,
+		ValidFor: c.validFor, Idempotency: s.idempotency(sub),
+	}
+	r.TextKey = s.key(intent.TextForm(r, sub.Text))
+	r.Keys.Intent = s.key(intent.KeyForm(c.purpose, r))
+	if c.purpose.OnOtherText == policy.OtherTextAllow {
+		r.Keys.Variant = s.key(intent.VariantForm(r.Keys.Intent, r.TextKey))
+	}
+	r.Keys.Older = s.olderKeys(r, p)
+	return r
+}
+
+// olderKeys are the keys that the request would have had under earlier versions of the policy, where they
+// differ. A version whose key needs more than the request has cannot have seen this intent.
+func (s *Service) olderKeys(r *intent.Request, p *inForce) []intent.Key {
+	var keys []intent.Key
+	seen := map[intent.Key]bool{r.Keys.Intent: true}
+	for _, old := range p.older {
+		purpose, known := old.Purposes[r.Purpose.Name]
+		if !known || len(intent.Missing(purpose, r)) > 0 {
+			continue
+		}
+		if k := s.key(intent.KeyForm(purpose, r)); !seen[k] {
+			seen[k] = true
+			keys = append(keys, k)
+		}
+	}
+	return keys
+}
+
+func (s *Service) key(form []byte) intent.Key { return s.cfg.Identity.Key(form) }
+
+func (s *Service) idempotency(sub *Submission) intent.Idempotency {
+	if sub.IdempotencyKey == "" {
+		return intent.Idempotency{}
+	}
+	return intent.Idempotency{
+		Key:         s.key(intent.IdempotencyForm(uint64(sub.Tenant), sub.Operation, sub.IdempotencyKey)),
+		Fingerprint: intent.TakeFingerprint(s.key, sub.Canonical),
+	}
+}
+
+// prepare adds what is stored if the request is allowed.
+func (s *Service) prepare(ctx context.Context, sub *Submission, c *checked, r *intent.Request) (store.Submission, error) {
+	out := store.Submission{Request: r, Connection: s.cfg.Connection.ID, Caller: sub.Caller}
+	var err error
+	out.Flow, err = s.flows.id(ctx, store.FlowSpec{
+		Connection: out.Connection, Lane: lanes[c.purpose.Kind], Tenant: sub.Tenant, Sender: c.sender,
+	})
+	if err != nil {
+		return out, err
+	}
+	content := Content{ToRaw: sub.To, Text: sub.Text}
+	if c.purpose.Kind == policy.KindAuthentication {
+		s.contents.sealOwn(&out, content, c.metadata, ownKeyLife(c.purpose.Window))
+		return out, nil
+	}
+	return out, s.contents.seal(ctx, &out, s.cfg.Clock.Now(), content, c.metadata)
+}
+
+// ownKeyLife is how long the text of a code is kept: as long as its window may be open, and never longer than
+// a code may live.
+func ownKeyLife(w policy.Window) time.Duration { return min(AuthenticationLife, w.Limit()) }
