@@ -1,0 +1,367 @@
+package dispatch
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/einmal/einmal/internal/domain/evidence"
+	"github.com/einmal/einmal/internal/domain/message"
+	"github.com/einmal/einmal/internal/ground/clock"
+	"github.com/einmal/einmal/internal/ground/fault"
+	"github.com/einmal/einmal/internal/ground/ident"
+	"github.com/einmal/einmal/internal/ground/telemetry"
+	"github.com/einmal/einmal/internal/provider"
+	"github.com/einmal/einmal/internal/store"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const patience = 10 * time.Second // for what is signalled; no test waits that long when all is well
+
+// memory is a store of one connection that can be made to fail at any place. What evidence does to a message is
+// the domain's own code.
+type memory struct {
+	mu       sync.Mutex
+	flows    []store.Flow
+	cases    map[ident.Message]*evidence.Case
+	order    []ident.Message
+	fail     func(method string, n int) error // n counts the calls of the method from 1
+	calls    map[string]int
+	hold     map[string]chan struct{} // a call of the method waits for it
+	slot     int64                    // fence of the slot; 0: free
+	noSlot   bool
+	specs    []store.ClaimSpec
+	opens    []store.OpenSpec
+	news     []store.News
+	validity map[ident.Message]bool
+	changed  chan struct{} // closed and made anew after each change
+}
+
+func newMemory(flows ...store.Flow) *memory {
+	return &memory{
+		flows: flows, cases: map[ident.Message]*evidence.Case{}, calls: map[string]int{}, validity: map[ident.Message]bool{},
+		hold: map[string]chan struct{}{}, changed: make(chan struct{}),
+		fail: func(string, int) error { return nil },
+	}
+}
+
+func now() clock.Micros { return clock.FromTime(time.Now()) }
+
+// call counts a call, waits where the test holds it, and fails where the test says so.
+func (s *memory) call(method string) error {
+	s.mu.Lock()
+	s.calls[method]++
+	n, fail, hold := s.calls[method], s.fail, s.hold[method]
+	s.mu.Unlock()
+	if hold != nil {
+		<-hold
+	}
+	return fail(method, n)
+}
+
+func (s *memory) change(fn func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fn()
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// put adds a pending message to a flow.
+func (s *memory) put(flow int64) ident.Message {
+	id := ident.New[messageKindOf](0)
+	m := ident.Message(id)
+	s.change(func() {
+		s.cases[m] = &evidence.Case{
+			Message: m, Connection: 1, Parts: 1, Flow: flow, State: message.Pending,
+			ValidUntil: now().Add(time.Hour), ReceiptUntil: now().Add(72 * time.Hour),
+		}
+		s.order = append(s.order, m)
+	})
+	return m
+}
+
+// messageKindOf lets a test make an id of the kind of ident.Message.
+type messageKindOf struct{}
+
+func (messageKindOf) Prefix() string { return "msg" }
+
+func (s *memory) Flows(context.Context, int64) ([]store.Flow, error) {
+	if err := s.call("Flows"); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.flows), nil
+}
+
+func (s *memory) Claim(_ context.Context, spec store.ClaimSpec) ([]store.Claimed, error) {
+	if err := s.call("Claim"); err != nil {
+		return nil, err
+	}
+	var got []store.Claimed
+	s.change(func() {
+		s.specs = append(s.specs, spec)
+		given := map[int64]int{}
+		for _, flow := range spec.Flows {
+			for _, id := range s.order {
+				c := s.cases[id]
+				_, ready := c.Schedule(0)
+				due := c.State == message.Pending && c.Flow == flow && ready <= now()
+				if !due || len(got) == spec.Limit || given[flow] == spec.PerFlow {
+					continue
+				}
+				given[flow]++
+				c.Fence++
+				c.Leased, c.State, c.ReadyAt = true, message.Sending, now().Add(spec.Lease)
+				got = append(got, store.Claimed{Message: id, Flow: flow, Fence: c.Fence})
+			}
+		}
+	})
+	return got, nil
+}
+
+func (s *memory) OpenAttempts(_ context.Context, spec store.OpenSpec, claims []store.Claimed) ([]store.Opened, error) {
+	if err := s.call("OpenAttempts"); err != nil {
+		return nil, err
+	}
+	var opened []store.Opened
+	s.change(func() {
+		s.opens = append(s.opens, spec)
+		for _, cl := range claims {
+			c := s.cases[cl.Message]
+			if c.Fence != cl.Fence || !c.Leased || c.ReadyAt <= now() {
+				continue
+			}
+			n := c.LastAttempt() + 1
+			c.Attempts = append(c.Attempts, evidence.Attempt{Attempt: n, Part: 1, Outcome: message.OutcomeOpen, Reference: int32(n)})
+			c.ReadyAt = now().Add(spec.AnswerBy)
+			opened = append(opened, store.Opened{
+				Claimed: cl, Attempt: n, Part: 1, Reference: int32(n), Sender: "SHOP", Destination: "+12025550100",
+				OpenedAt: now(), ValidUntil: c.ValidUntil,
+			})
+		}
+	})
+	return opened, nil
+}
+
+func (s *memory) Settle(_ context.Context, news []store.News, _ store.Rules) ([]store.Settled, error) {
+	if err := s.call("Settle"); err != nil {
+		return nil, err
+	}
+	settled := make([]store.Settled, len(news))
+	s.change(func() {
+		for i, n := range news {
+			s.news = append(s.news, n)
+			c := s.cases[n.Message]
+			settled[i] = store.Settled{Message: n.Message, Case: c}
+			if c == nil {
+				settled[i].Err = fault.New(fault.NotFound, "no such message")
+			} else if err := c.Apply(n.Evidence, now()); err != nil {
+				settled[i].Err = fault.Wrap(err, fault.State, "not now")
+			}
+		}
+	})
+	return settled, nil
+}
+
+func (s *memory) Due(_ context.Context, q evidence.Queue, limit int) ([]ident.Message, error) {
+	if err := s.call("Due"); err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var due []ident.Message
+	for _, id := range s.order {
+		in, at := s.cases[id].Schedule(now())
+		if in == q && at <= now() && len(due) < limit {
+			due = append(due, id)
+		}
+	}
+	return due, nil
+}
+
+// DueValidity looks at one message for each call.
+func (s *memory) DueValidity(_ context.Context, from store.Cursor, _ int) ([]ident.Message, store.Cursor, error) {
+	if err := s.call("DueValidity"); err != nil {
+		return nil, store.Cursor{}, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := int(from.ReadyAt)
+	if at >= len(s.order) {
+		return nil, store.Cursor{}, nil
+	}
+	var due []ident.Message
+	if c := s.cases[s.order[at]]; c.State == message.Pending && c.ValidUntil <= now() {
+		due = append(due, c.Message)
+	}
+	return due, store.Cursor{ReadyAt: clock.Micros(at + 1)}, nil
+}
+
+func (s *memory) TakeSlot(context.Context, int64, int, ident.Node, time.Duration) (store.Slot, bool, error) {
+	if err := s.call("TakeSlot"); err != nil {
+		return store.Slot{}, false, err
+	}
+	ok := false
+	s.change(func() {
+		if ok = !s.noSlot; ok {
+			s.slot++
+		}
+	})
+	return store.Slot{Connection: 1, Fence: s.slot}, ok, nil
+}
+
+func (s *memory) RenewSlot(_ context.Context, have store.Slot, _ ident.Node, _ time.Duration) (bool, error) {
+	if err := s.call("RenewSlot"); err != nil {
+		return false, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.noSlot && have.Fence == s.slot, nil
+}
+
+func (s *memory) GiveSlot(context.Context, store.Slot, ident.Node) error { return s.call("GiveSlot") }
+
+// await waits until the condition holds; it is looked at after each change.
+func (s *memory) await(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	end := time.After(patience)
+	for {
+		s.mu.Lock()
+		ok, changed := holds(), s.changed
+		s.mu.Unlock()
+		if ok {
+			return
+		}
+		select {
+		case <-changed:
+		case <-end:
+			t.Fatalf("waited in vain: %s", what)
+		}
+	}
+}
+
+func (s *memory) awaitState(t *testing.T, want message.State, ids ...ident.Message) {
+	t.Helper()
+	s.await(t, "for state "+want.String(), func() bool {
+		return !slices.ContainsFunc(ids, func(id ident.Message) bool { return s.cases[id].State != want })
+	})
+}
+
+// sent is a submission that the test answers.
+type sent struct {
+	provider.Submission
+	report provider.Report
+}
+
+// carrier is a provider in the test's hands.
+type carrier struct {
+	mu      sync.Mutex
+	window  int
+	flying  int
+	stopped bool
+	sent    chan sent
+	changed chan struct{}
+	onStop  func()
+}
+
+func newCarrier(window int) *carrier {
+	return &carrier{window: window, sent: make(chan sent, 10_000), changed: make(chan struct{}, 1), onStop: func() {}}
+}
+
+func (c *carrier) Start(context.Context, provider.Sink) error { return nil }
+func (c *carrier) Changed() <-chan struct{}                   { return c.changed }
+func (c *carrier) Status() string                             { return "bound" }
+
+func (c *carrier) Free() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.window - c.flying
+}
+
+// Submit refuses what comes after its deadline, as every provider must.
+func (c *carrier) Submit(s provider.Submission, report provider.Report) {
+	if !time.Now().Before(s.Deadline) {
+		report(provider.Outcome{Kind: provider.NotSent})
+		return
+	}
+	c.mu.Lock()
+	c.flying++
+	c.mu.Unlock()
+	c.sent <- sent{s, func(o provider.Outcome) {
+		if !o.Late {
+			c.free(1)
+		}
+		report(o)
+	}}
+}
+
+func (c *carrier) free(n int) {
+	c.mu.Lock()
+	c.flying -= n
+	c.mu.Unlock()
+	signal(c.changed)
+}
+
+func (c *carrier) Stop(context.Context) error {
+	c.mu.Lock()
+	c.stopped = true
+	c.mu.Unlock()
+	c.onStop()
+	return nil
+}
+
+// answerAll answers what was submitted so far.
+func (c *carrier) answerAll() {
+	for len(c.sent) > 0 {
+		(<-c.sent).report(accepted)
+	}
+}
+
+func (c *carrier) next(t *testing.T) sent {
+	t.Helper()
+	select {
+	case s := <-c.sent:
+		return s
+	case <-time.After(patience):
+		t.Fatal("nothing was submitted")
+	}
+	return sent{}
+}
+
+func oneFlow() store.Flow { return store.Flow{ID: 16, FlowSpec: store.FlowSpec{Connection: 1}} }
+
+func config(s *memory, c *carrier) Config {
+	return Config{
+		Node: ident.Node{1}, Connection: Connection{ID: 1, IDSpace: 7, Name: "carrier", Slots: 1},
+		Provider: c, Store: s,
+		Open:    func(context.Context, store.Opened) (string, error) { return "Hello", nil },
+		Rules:   store.Rules{Correlate: evidence.Correlate, Grace: time.Minute, LookBack: 72 * time.Hour},
+		Lease:   time.Minute, // tests of leases set their own
+		Poll:    5 * time.Millisecond,
+		Log:     slog.New(slog.DiscardHandler),
+		Metrics: NewMetrics(telemetry.NewMetrics()),
+	}
+}
+
+// start runs a dispatcher until the test's end.
+func start(t *testing.T, cfg Config) *Dispatcher {
+	t.Helper()
+	d := New(cfg)
+	d.Start(t.Context())
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		_ = d.Stop(ctx)
+	})
+	return d
+}
+
+var accepted = provider.Outcome{Kind: provider.Accepted, ExternalID: []byte("A1"), Code: "0x00000000"}

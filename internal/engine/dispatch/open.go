@@ -1,0 +1,133 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/einmal/einmal/internal/domain/evidence"
+	"github.com/einmal/einmal/internal/ground/chaos"
+	"github.com/einmal/einmal/internal/ground/fault"
+	"github.com/einmal/einmal/internal/ground/ident"
+	"github.com/einmal/einmal/internal/provider"
+	"github.com/einmal/einmal/internal/store"
+)
+
+func (d *Dispatcher) openLoop(ctx context.Context) {
+	for {
+		batch, ok := d.claims.take(maxBatch)
+		if !ok {
+			return
+		}
+		d.open(ctx, batch)
+		d.reserved.Add(-int64(len(batch)))
+		signal(d.room)
+	}
+}
+
+// open commits an attempt for each claim and submits it. A claim that is too late for a write, or that comes
+// while the dispatcher stops, is given back without an attempt.
+func (d *Dispatcher) open(ctx context.Context, batch []claim) {
+	deadlines := make(map[ident.Message]time.Time, len(batch))
+	claims := make([]store.Claimed, 0, len(batch))
+	now, stopping := time.Now(), d.isStopping()
+	for _, c := range batch {
+		if stopping || !now.Before(c.deadline) {
+			d.giveBack(c.Claimed)
+			continue
+		}
+		deadlines[c.Message] = c.deadline
+		claims = append(claims, c.Claimed)
+	}
+	if len(claims) == 0 {
+		return
+	}
+	opened, err := d.cfg.Store.OpenAttempts(ctx, d.openSpec(), claims)
+	if err != nil {
+		// Whether it was committed is not known. If it was not, giving back frees the message at once; if it
+		// was, the store refuses that, and the end of the lease calls the attempt unknown.
+		d.logError(ctx, "no attempt could be opened; the messages are given back", err)
+		for _, c := range claims {
+			d.giveBack(c)
+		}
+		return
+	}
+	chaos.At(chaos.AttemptCommitted)
+	for _, o := range opened {
+		d.submit(ctx, o, deadlines[o.Message])
+	}
+}
+
+func (d *Dispatcher) openSpec() store.OpenSpec {
+	return store.OpenSpec{
+		Node: d.cfg.Node, Connection: d.cfg.Connection.ID, IDSpace: d.cfg.Connection.IDSpace,
+		WithReference: true, LookBack: d.cfg.Rules.LookBack, Addressing: d.cfg.Addressing,
+		// The provider's own time begins with the write, which a lease ago was still ahead; the rest is for the
+		// outcome's way into the store.
+		AnswerBy: d.cfg.ResponseTimeout + 2*d.cfg.Lease,
+	}
+}
+
+// submit hands one opened attempt to the provider. A text that cannot be opened any more ends the message: it
+// was not sent and never can be, so "not sent, try again" would try for ever.
+func (d *Dispatcher) submit(ctx context.Context, o store.Opened, deadline time.Time) {
+	d.flying.Add(1)
+	report := d.reporter(o)
+	text, err := d.cfg.Open(ctx, o)
+	if err != nil {
+		d.logError(ctx, "a message's text could not be opened", err, "message", o.Message.String())
+		report(unopened(err))
+		return
+	}
+	if until := d.slot.validUntil(); until.Before(deadline) {
+		deadline = until
+	}
+	d.cfg.Provider.Submit(provider.Submission{
+		Attempt:      AttemptID(o.Message, o.Attempt, o.Part),
+		Reference:    uint16(max(o.Reference, 0)), //nolint:gosec // 16 bits, or none
+		HasReference: o.Reference >= 0,
+		Source:       o.Sender,
+		Destination:  o.Destination,
+		Text:         text,
+		Validity:     o.ValidUntil.Sub(o.OpenedAt),
+		Deadline:     deadline,
+	}, report)
+}
+
+// AttemptID is an attempt's own id as text: the message, the attempt and the part.
+func AttemptID(m ident.Message, attempt, part uint16) string {
+	b := append([]byte(m.String()), '.')
+	b = strconv.AppendUint(b, uint64(attempt), 10)
+	b = append(b, '.')
+	return string(strconv.AppendUint(b, uint64(part), 10))
+}
+
+// Codes of outcomes that the gateway itself is the author of.
+const (
+	CodeContentDestroyed  = "content_destroyed"  // the text's key is destroyed
+	CodeContentUnreadable = "content_unreadable" // the text does not fit its key
+	CodeContentWaits      = "content_waits"      // the text's key could not be read just now
+)
+
+func unopened(err error) provider.Outcome {
+	code := fault.CodeOf(err)
+	switch {
+	case code == fault.Unavailable, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return provider.Outcome{Kind: provider.NotSent, Code: CodeContentWaits, Detail: "the key of the text could not be read"}
+	case code == fault.NotFound:
+		return provider.Outcome{Kind: provider.Rejected, Code: CodeContentDestroyed, Detail: "the key of the text is destroyed; nothing was sent"}
+	}
+	return provider.Outcome{Kind: provider.Rejected, Code: CodeContentUnreadable, Detail: "the text could not be opened; nothing was sent"}
+}
+
+// giveBack returns a message that was claimed and not opened.
+func (d *Dispatcher) giveBack(c store.Claimed) {
+	d.cfg.Metrics.returned.WithLabelValues(d.cfg.Connection.Name).Inc()
+	d.owe(store.News{
+		Evidence:   evidence.Evidence{Kind: evidence.Returned, Message: c.Message, Fence: c.Fence},
+		IDSpace:    d.cfg.Connection.IDSpace,
+		Connection: d.cfg.Connection.ID,
+		Reference:  -1,
+	})
+}

@@ -1,0 +1,59 @@
+package dispatch
+
+import (
+	"sync"
+	"time"
+
+	"github.com/einmal/einmal/internal/provider"
+)
+
+// pause keeps claims from a connection whose account or bind is wrong: the next message would fare no better.
+type pause struct {
+	mu    sync.Mutex
+	first time.Duration
+	next  time.Duration // how long the next one will be
+	until time.Time
+}
+
+func (p *pause) on(now time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return now.Before(p.until)
+}
+
+// begin starts a pause and reports how long it is. The answers to what was under way say the same thing again:
+// they neither lengthen a pause that runs nor double the next one.
+func (p *pause) begin(now time.Time) (time.Duration, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if now.Before(p.until) {
+		return 0, false
+	}
+	length := p.next
+	p.until, p.next = now.Add(length), min(2*length, max(longestPause, p.first))
+	return length, true
+}
+
+// accepted says that the connection works.
+func (p *pause) accepted(now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !now.Before(p.until) {
+		p.next = p.first
+	}
+}
+
+// notePause looks at what an outcome says about the connection as a whole.
+func (d *Dispatcher) notePause(o provider.Outcome, now time.Time) {
+	if o.Kind == provider.Accepted {
+		d.pause.accepted(now)
+	}
+	if !o.PauseConnection {
+		return
+	}
+	if length, begun := d.pause.begin(now); begun {
+		d.cfg.Metrics.pauses.WithLabelValues(d.cfg.Connection.Name).Inc()
+		d.log().Error("the provider refuses this connection as a whole; nothing is sent over it for a while. Look at its account, its bind and its settings",
+			"pause", length, "code", o.Code, "name", o.CodeName)
+	}
+}

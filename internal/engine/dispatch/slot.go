@@ -1,0 +1,108 @@
+package dispatch
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/einmal/einmal/internal/store"
+)
+
+// slot is the node's right to use the connection's bind, until an instant on its own monotonic clock.
+type slot struct {
+	mu    sync.Mutex
+	have  store.Slot
+	taken bool
+	until time.Time // no write begins later
+}
+
+// validUntil is the zero time while there is no slot.
+func (s *slot) validUntil() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.until
+}
+
+func (s *slot) held(now time.Time) bool { return now.Before(s.validUntil()) }
+
+func (s *slot) current() (store.Slot, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.have, s.taken
+}
+
+func (s *slot) set(have store.Slot, until time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.have, s.taken, s.until = have, true, until
+}
+
+func (s *slot) lose() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.taken, s.until = false, time.Time{}
+}
+
+// keepSlot takes a slot and renews it, four times in a lease. The lease counts from before the store was asked.
+// While the store cannot be asked the slot ends by itself, and with it the submissions.
+func (d *Dispatcher) keepSlot(ctx context.Context) {
+	tick := time.NewTicker(d.cfg.Lease / 4)
+	defer tick.Stop()
+	for {
+		d.renewOrTake(ctx)
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (d *Dispatcher) renewOrTake(ctx context.Context) {
+	asked := time.Now()
+	until := asked.Add(d.cfg.Lease - d.cfg.Margin)
+	have, taken := d.slot.current()
+	if !taken {
+		d.takeSlot(ctx, until)
+		return
+	}
+	ok, err := d.cfg.Store.RenewSlot(ctx, have, d.cfg.Node, d.cfg.Lease)
+	switch {
+	case err != nil:
+		d.logError(ctx, "the bind slot could not be renewed", err)
+	case !ok:
+		d.slot.lose()
+		d.log().Warn("the bind slot was lost to another node; nothing is submitted until one is free")
+	default:
+		d.setSlot(have, until)
+	}
+}
+
+func (d *Dispatcher) takeSlot(ctx context.Context, until time.Time) {
+	c := d.cfg.Connection
+	have, ok, err := d.cfg.Store.TakeSlot(ctx, c.ID, c.Slots, d.cfg.Node, d.cfg.Lease)
+	if err != nil {
+		d.logError(ctx, "no bind slot could be taken", err)
+	}
+	if err == nil && ok {
+		d.setSlot(have, until)
+	}
+}
+
+// setSlot lets claims run again if they had to stop.
+func (d *Dispatcher) setSlot(have store.Slot, until time.Time) {
+	before := d.slot.held(time.Now())
+	d.slot.set(have, until)
+	if !before {
+		signal(d.room)
+	}
+}
+
+func (d *Dispatcher) giveSlot(ctx context.Context) error {
+	have, taken := d.slot.current()
+	if !taken {
+		return nil
+	}
+	d.slot.lose()
+	return d.cfg.Store.GiveSlot(ctx, have, d.cfg.Node)
+}

@@ -1,0 +1,297 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/einmal/einmal/internal/domain/evidence"
+	"github.com/einmal/einmal/internal/domain/message"
+	"github.com/einmal/einmal/internal/ground/fault"
+	"github.com/einmal/einmal/internal/ground/ident"
+	"github.com/einmal/einmal/internal/provider"
+	"github.com/einmal/einmal/internal/store"
+)
+
+var away = fault.New(fault.Unavailable, "the store is away")
+
+// failFirst makes the first n calls of a method fail.
+func failFirst(method string, n int, err error) func(string, int) error {
+	return func(m string, call int) error {
+		if m == method && call <= n {
+			return err
+		}
+		return nil
+	}
+}
+
+// covers: D9, I7
+func TestAStoreThatIsAwayLosesNoOutcome(t *testing.T) {
+	s, p := newMemory(oneFlow()), newCarrier(50)
+	s.fail = failFirst("Settle", 4, away)
+	start(t, config(s, p))
+	var all []ident.Message
+	for range 50 {
+		all = append(all, s.put(16))
+	}
+	for range all {
+		p.next(t).report(accepted)
+	}
+	s.awaitState(t, message.Accepted, all...)
+}
+
+// An outcome that the store calls a defect does not take the others of its batch with it, and is given up in
+// the end: its message becomes unknown, which is true.
+func TestAPoisonedOutcomeStandsAlone(t *testing.T) {
+	s, p := newMemory(oneFlow()), newCarrier(50)
+	d := New(config(s, p))
+	good, bad := s.put(16), s.put(16)
+	s.Claim(t.Context(), store.ClaimSpec{Flows: []int64{16}, Limit: 2, PerFlow: 2, Lease: time.Minute})
+	spoiled := &spoiler{memory: s, bad: bad}
+	d.cfg.Store = spoiled
+	d.firstBackoff = time.Microsecond
+	d.settle(t.Context(), []store.News{returned(bad), returned(good)})
+	s.awaitState(t, message.Pending, good)
+	s.awaitState(t, message.Sending, bad)
+	if spoiled.tries != maxDefects+1 {
+		t.Errorf("it was tried %d times, want once in company and %d times alone", spoiled.tries, maxDefects)
+	}
+}
+
+func returned(m ident.Message) store.News {
+	return store.News{Evidence: evidence.Evidence{Kind: evidence.Returned, Message: m, Fence: 1}}
+}
+
+// spoiler cannot settle one message.
+type spoiler struct {
+	*memory
+	bad   ident.Message
+	tries int
+}
+
+func (s *spoiler) Settle(ctx context.Context, news []store.News, r store.Rules) ([]store.Settled, error) {
+	for _, n := range news {
+		if n.Message == s.bad {
+			s.tries++
+			return nil, fault.New(fault.Internal, "a defect")
+		}
+	}
+	return s.memory.Settle(ctx, news, r)
+}
+
+// An item that is stuck alone is tried again alone.
+func TestAStuckItemIsTriedAgain(t *testing.T) {
+	s, p := newMemory(oneFlow()), newCarrier(50)
+	d := New(config(s, p))
+	news := []store.News{returned(s.put(16)), returned(s.put(16))}
+	again := d.settled(t.Context(), news, []store.Settled{{}, {Err: fault.New(fault.InProgress, "locked")}}, 0)
+	if len(again) != 1 || again[0].Message != news[1].Message {
+		t.Errorf("%d are tried again, want the second one", len(again))
+	}
+}
+
+// The claims of an OpenAttempts that failed are free again at once.
+func TestClaimsAreGivenBackWhenNoAttemptCanBeOpened(t *testing.T) {
+	s, p := newMemory(oneFlow()), newCarrier(50)
+	s.fail = failFirst("OpenAttempts", 1, away)
+	start(t, config(s, p))
+	m := s.put(16)
+	p.next(t).report(accepted)
+	s.awaitState(t, message.Accepted, m)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.news[0].Kind != evidence.Returned {
+		t.Errorf("the store was first told %v, want Returned", s.news[0].Kind)
+	}
+}
+
+func TestClaimsGoOnAfterTheStoreWasAway(t *testing.T) {
+	s, p := newMemory(oneFlow()), newCarrier(50)
+	s.fail = func(m string, call int) error {
+		return errors.Join(failFirst("Claim", 2, away)(m, call), failFirst("Flows", 2, away)(m, call), failFirst("TakeSlot", 2, away)(m, call))
+	}
+	cfg := config(s, p)
+	cfg.Lease = 40 * time.Millisecond
+	cfg.Margin = time.Millisecond
+	start(t, cfg)
+	m := s.put(16)
+	p.next(t).report(accepted)
+	s.awaitState(t, message.Accepted, m)
+}
+
+// covers: I9
+func TestWithoutASlotNothingIsClaimed(t *testing.T) {
+	s, p := newMemory(oneFlow()), newCarrier(50)
+	s.noSlot = true
+	cfg := config(s, p)
+	cfg.Lease, cfg.Margin = 40*time.Millisecond, 10*time.Millisecond
+	start(t, cfg)
+	m := s.put(16)
+	s.awaitCall(t, "TakeSlot", 3)
+	if s.countCalls("Claim") != 0 {
+		t.Error("something was claimed without a slot")
+	}
+	s.change(func() { s.noSlot = false })
+	p.next(t).report(accepted)
+	s.awaitState(t, message.Accepted, m)
+}
+
+// A slot that another node has taken, and one that could not be renewed in time, end the submissions.
+func TestALostSlotEndsTheSubmissions(t *testing.T) {
+	for name, renew := range map[string]struct {
+		ok  bool
+		err error
+	}{"taken by another": {}, "store away": {err: away}} {
+		t.Run(name, func(t *testing.T) {
+			s := newMemory(oneFlow())
+			cfg := config(s, newCarrier(1))
+			cfg.Lease, cfg.Margin = 50*time.Millisecond, 10*time.Millisecond
+			d := New(cfg)
+			d.renewOrTake(t.Context())
+			until := d.slot.validUntil()
+			if !d.slot.held(time.Now()) {
+				t.Fatal("no slot was taken")
+			}
+			s.noSlot = renew.err == nil
+			s.fail = failFirst("RenewSlot", 1, renew.err)
+			d.renewOrTake(t.Context())
+			if got := d.slot.validUntil(); got.After(until) {
+				t.Error("the slot was made longer")
+			}
+			if d.slot.held(until) {
+				t.Error("the slot is still held after its lease")
+			}
+		})
+	}
+}
+
+// A submission may not begin after the slot's end, even if its claim runs longer.
+func TestTheSlotBoundsTheDeadline(t *testing.T) {
+	s, p := newMemory(oneFlow()), newCarrier(1)
+	d := New(config(s, p))
+	until := time.Now().Add(time.Second)
+	d.slot.set(store.Slot{}, until)
+	d.submit(t.Context(), store.Opened{}, until.Add(time.Minute))
+	if got := p.next(t).Deadline; !got.Equal(until) {
+		t.Errorf("the deadline is %v after the slot's end", got.Sub(until))
+	}
+}
+
+func TestAConnectionThatIsRefusedAsAWholePauses(t *testing.T) {
+	s, p := newMemory(oneFlow()), newCarrier(1)
+	cfg := config(s, p)
+	cfg.Pause = time.Hour
+	d := start(t, cfg)
+	first := s.put(16)
+	p.next(t).report(provider.Outcome{Kind: provider.Rejected, PauseConnection: true})
+	s.awaitState(t, message.Rejected, first)
+	claims := s.countCalls("Claim")
+	s.put(16)
+	d.Wake()
+	if d.claimOnce(t.Context()) != foundNoRoom || s.countCalls("Claim") != claims {
+		t.Error("a connection that pauses claims")
+	}
+}
+
+func TestPausesDouble(t *testing.T) {
+	p := pause{first: 30 * time.Second, next: 30 * time.Second}
+	at := time.Now()
+	want := []time.Duration{30 * time.Second, time.Minute, 2 * time.Minute, 4 * time.Minute, 5 * time.Minute, 5 * time.Minute}
+	for i, w := range want {
+		got, begun := p.begin(at)
+		if _, again := p.begin(at.Add(w - 1)); !begun || got != w || again || !p.on(at.Add(w-1)) || p.on(at.Add(w)) {
+			t.Fatalf("pause %d is %v (begun %t, again %t), want %v", i, got, begun, again, w)
+		}
+		p.accepted(at) // an answer from before the pause proves nothing
+		at = at.Add(w)
+	}
+	p.accepted(at)
+	if got, _ := p.begin(at); got != 30*time.Second {
+		t.Errorf("after it worked again the pause is %v, want 30s", got)
+	}
+}
+
+// Too many outcomes that wait for the store keep new messages from being claimed.
+func TestABacklogOfOutcomesStopsClaims(t *testing.T) {
+	d := New(config(newMemory(oneFlow()), newCarrier(10)))
+	d.slot.set(store.Slot{}, time.Now().Add(time.Hour))
+	d.unsettled.Store(maxUnsettled)
+	if got := d.roomFor(time.Now()); got != 0 {
+		t.Errorf("there is room for %d", got)
+	}
+	d.unsettled.Store(maxUnsettled - 1)
+	d.reserved.Store(4)
+	if got := d.roomFor(time.Now()); got != 6 {
+		t.Errorf("there is room for %d beside 4 of 10, want 6", got)
+	}
+}
+
+// An orderly stop: what is under way is answered and stored, what was only claimed is pending again.
+//
+// covers: I6
+func TestStopEndsInOrder(t *testing.T) {
+	s, p := newMemory(oneFlow()), newCarrier(2)
+	d := New(config(s, p))
+	d.Start(t.Context())
+	first := s.put(16)
+	flying := p.next(t)
+	hold := make(chan struct{})
+	s.mu.Lock()
+	s.hold["Claim"] = hold
+	s.mu.Unlock()
+	second := s.put(16)
+	d.Wake()
+	s.awaitCall(t, "Claim", s.countCalls("Claim")+1)
+	p.onStop = func() { go flying.report(accepted) } // the answer comes when the provider has stopped already
+	stopped := make(chan error)
+	go func() { stopped <- d.Stop(t.Context()) }()
+	<-d.stopping
+	close(hold)
+	if err := <-stopped; err != nil {
+		t.Fatal(err)
+	}
+	s.awaitState(t, message.Accepted, first)
+	s.awaitState(t, message.Pending, second)
+	if s.countCalls("GiveSlot") != 1 || !p.stopped {
+		t.Error("the slot was not given back, or the provider not stopped")
+	}
+}
+
+// A stop that may take no longer ends all the same.
+func TestStopEndsWithItsContext(t *testing.T) {
+	s, p := newMemory(oneFlow()), newCarrier(2)
+	d := New(config(s, p))
+	d.Start(t.Context())
+	s.put(16)
+	flying := p.next(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	p.onStop = cancel
+	if err := d.Stop(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("stopped with %v", err)
+	}
+	flying.report(accepted) // nobody takes it, and nobody is in its way
+}
+
+func TestCommittedIsCalledAfterOutcomes(t *testing.T) {
+	s, p := newMemory(oneFlow()), newCarrier(2)
+	cfg := config(s, p)
+	var calls atomic.Int64
+	cfg.Committed = func() { calls.Add(1) }
+	d := New(cfg)
+	d.settled(t.Context(), []store.News{{}}, []store.Settled{{Err: away}}, 0)
+	if calls.Load() != 0 {
+		t.Error("it was called though nothing was committed")
+	}
+	d.settled(t.Context(), []store.News{{}}, []store.Settled{{}}, 0)
+	if calls.Load() != 1 {
+		t.Errorf("it was called %d times, want once", calls.Load())
+	}
+}
+
+func (s *memory) countCalls(method string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls[method]
+}
