@@ -31,7 +31,7 @@ func (e *bindError) refused() bool {
 // run binds, waits for the session's end and binds again, until ctx ends.
 func (p *Provider) run(ctx context.Context) {
 	defer close(p.ended)
-	for step := p.cfg.BackoffMin; ctx.Err() == nil; {
+	for step := p.cfg.BackoffMin; ctx.Err() == nil && !p.isStopping(); {
 		p.status.Store("connecting")
 		s, err := p.connect(ctx)
 		if err == nil {
@@ -44,7 +44,7 @@ func (p *Provider) run(ctx context.Context) {
 		if refusal := (*bindError)(nil); errors.As(err, &refusal) && refusal.refused() {
 			wait = p.cfg.BackoffRefused
 		}
-		if ctx.Err() == nil {
+		if ctx.Err() == nil && !p.isStopping() {
 			p.status.Store("paused: " + detail(err))
 			p.cfg.Logger.Warn("not bound", "connection", p.cfg.Name, "error", err, "retry_in", wait)
 		}

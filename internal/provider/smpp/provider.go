@@ -152,6 +152,12 @@ func (p *Provider) Stop(ctx context.Context) error {
 	return err
 }
 
+func (p *Provider) isStopping() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.stopping
+}
+
 // pause waits, or ends early with ctx.
 func pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)

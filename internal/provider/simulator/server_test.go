@@ -1,0 +1,230 @@
+package simulator
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/einmal/einmal/internal/domain/gsm"
+	"github.com/einmal/einmal/internal/ground/clock"
+	wire "github.com/einmal/einmal/internal/smpp"
+)
+
+// TestLedgerLine: the keys and forms that scripts read.
+func TestLedgerLine(t *testing.T) {
+	at := clock.NewManual(time.Date(2026, 10, 3, 17, 45, 0, 120_000_000, time.UTC))
+	s := start(t, Config{Clock: at})
+	e := bind(t, s, wire.CmdBindTransceiver)
+	e.request(submission("14", "hi"))
+	p := submission("02", "\x00")
+	p.TLVs = nil
+	e.request(p)
+	raw, err := os.ReadFile(s.cfg.LedgerPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := s.entries(t)[0].MessageID
+	want := `{"at":"2026-10-03T17:45:00.120000Z","system_id":"esme","seq":2,"reference":4711,"source":"SHOP","destination":"12025550114","message_id":"` + id + `","short_message_hex":"6869","outcome":"accepted"}
+{"at":"2026-10-03T17:45:00.120000Z","system_id":"esme","seq":3,"reference":null,"source":"SHOP","destination":"12025550102","message_id":"","short_message_hex":"00","outcome":"rejected"}
+`
+	if string(raw) != want {
+		t.Errorf("got\n%swant\n%s", raw, want)
+	}
+}
+
+func TestReadLedger(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger")
+	l, err := openLedger(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref := uint16(65535)
+	want := Entry{At: time.UnixMicro(1).UTC(), SystemID: "a", Seq: 1, Reference: &ref, Destination: "1",
+		MessageID: "m", ShortMessage: []byte{0, 255}, Outcome: Accepted}
+	if err := l.add(want); err != nil {
+		t.Fatal(err)
+	}
+	// A kill in the middle of a write leaves a line without its end.
+	if _, err := l.file.WriteString(`{"at":"2026`); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.close(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadLedger(path)
+	if err != nil || len(got) != 1 {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	a, _ := json.Marshal(got[0])
+	b, _ := json.Marshal(want)
+	if !bytes.Equal(a, b) {
+		t.Errorf("%s, want %s", a, b)
+	}
+	if err := os.WriteFile(path, []byte("{}x\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadLedger(path); err == nil {
+		t.Error("a broken line was read")
+	}
+}
+
+// TestLedgerComesFirst: what cannot be written down is not taken.
+func TestLedgerComesFirst(t *testing.T) {
+	s := start(t, Config{})
+	e := bind(t, s, wire.CmdBindTransceiver)
+	e.settle()
+	if err := s.ledger.file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r := e.request(submission("00", "hello"))
+	if r.PDU == nil || r.PDU.Status != wire.StatusMsgQueueFull {
+		t.Errorf("%+v", r)
+	}
+	e.settle()
+	if len(e.delivers) != 0 || len(s.Handset("12025550100")) != 0 {
+		t.Error("it was delivered all the same")
+	}
+	s.ledger.file = nil
+}
+
+// TestIDsAcrossRuns: a message id never comes twice, not even after a restart.
+func TestIDsAcrossRuns(t *testing.T) {
+	seen := map[string]bool{}
+	for range 3 {
+		s := New(Config{})
+		for range 1000 {
+			id := s.messageID()
+			if seen[id] || len(id) > 64 {
+				t.Fatalf("%q", id)
+			}
+			seen[id] = true
+		}
+	}
+}
+
+func TestBindRules(t *testing.T) {
+	s := start(t, Config{SystemID: "esme", Password: "right"})
+	session := connect(t, s, nil)
+	ask := func(p wire.PDU) *wire.PDU { return (<-ask(t, session, p)).PDU }
+	bind := func(id, password string) *wire.PDU {
+		return ask(wire.PDU{Command: wire.CmdBindReceiver, Body: &wire.Bind{SystemID: id, Password: password, InterfaceVersion: 0x34}})
+	}
+	for _, c := range []struct {
+		got  *wire.PDU
+		want wire.Status
+	}{
+		{ask(submission("00", "x")), wire.StatusInvBindStatus},
+		{bind("other", "right"), wire.StatusInvSystemID},
+		{bind("esme", "wrong"), wire.StatusInvPassword},
+		{bind("esme", "right"), wire.StatusOK},
+		{bind("esme", "right"), wire.StatusAlreadyBound},
+		{ask(submission("00", "x")), wire.StatusInvBindStatus}, // a receiver may not submit
+		{ask(wire.PDU{Command: wire.CmdQuerySM, Body: &wire.Query{}}), wire.StatusInvCmdID},
+	} {
+		if c.got == nil || c.got.Status != c.want {
+			t.Errorf("%+v, want %v", c.got, c.want)
+		}
+	}
+	if len(s.entries(t)) != 0 {
+		t.Error("something was taken")
+	}
+}
+
+// TestReceiptQuotes: the first twenty characters, none of them cut.
+func TestReceiptQuotes(t *testing.T) {
+	text := strings.Repeat("€", 19) + "😀я tail"
+	part, err := gsm.Encode(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := bind(t, start(t, Config{}), wire.CmdBindTransceiver)
+	p := submission("00", "")
+	p.Body.(*wire.Message).ShortMessage, p.Body.(*wire.Message).DataCoding = part.Octets, part.DataCoding
+	e.request(p)
+	_, quote, _ := bytes.Cut(e.deliver().Octets(), []byte("text:"))
+	if got, _ := gsm.Decode(0, quote); got != strings.Repeat("€", 19)+"?" {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestRedelivery: what is answered with 0x64 comes again after a second, what is taken does not, and what had no
+// answer comes again at once.
+func TestRedelivery(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		taken, tried := 0, 0
+		o := &outbox{}
+		d := &delivery{then: func() { taken++ }, tried: func() { tried++ }}
+		waits := func(want int) {
+			t.Helper()
+			synctest.Wait()
+			if len(o.queue) != want {
+				t.Fatalf("%d queued, want %d", len(o.queue), want)
+			}
+		}
+		refused := wire.Result{PDU: &wire.PDU{Status: wire.StatusTempAppErr}}
+		o.done(d, refused)
+		time.Sleep(time.Second - time.Nanosecond)
+		waits(0)
+		time.Sleep(time.Nanosecond)
+		waits(1)
+		o.queue = nil
+		o.done(d, wire.Result{Err: wire.ErrClosed})
+		waits(1)
+		o.queue = nil
+		o.done(d, wire.Result{PDU: &wire.PDU{}})
+		o.done(d, wire.Result{PDU: &wire.PDU{}, Late: true})
+		d.tries = maxTries
+		o.done(d, refused)
+		time.Sleep(time.Minute)
+		waits(0)
+		if taken != 1 || tried != 1 {
+			t.Errorf("taken %d times, first try told %d times", taken, tried)
+		}
+	})
+}
+
+func TestInboundAndHandset(t *testing.T) {
+	s := start(t, Config{})
+	e := bind(t, s, wire.CmdBindTransceiver)
+	if err := s.Inbound("esme", "12025550143", "12025550100", "Привет"); err != nil {
+		t.Fatal(err)
+	}
+	p := e.deliver()
+	if m := p.Body.(*wire.Message); m.DataCoding != 8 || m.Source.Addr != "12025550143" || m.ESMClass != 0 {
+		t.Errorf("%+v", m)
+	}
+	for range maxPerHandset + 5 {
+		e.request(submission("14", "hello"))
+	}
+	if got := s.Handset("12025550114"); len(got) != maxPerHandset || got[0].Text != "hello" || got[0].From != "SHOP" {
+		t.Errorf("%d messages", len(got))
+	}
+}
+
+// BenchmarkSubmit is a submit_sm with its ledger line, its answer, its receipt and the receipt's answer.
+func BenchmarkSubmit(b *testing.B) {
+	s := start(b, Config{Echo: true})
+	window := make(chan struct{}, 200)
+	received := make(chan struct{}, 1)
+	n := 0
+	session := connect(b, s, func(session *wire.Session, p *wire.PDU, _ []byte, _ error) {
+		session.Answer(p, wire.StatusOK)
+		if n++; n == b.N {
+			received <- struct{}{}
+		}
+	})
+	<-ask(b, session, wire.PDU{Command: wire.CmdBindTransceiver, Body: &wire.Bind{SystemID: "esme", InterfaceVersion: 0x34}})
+	b.ResetTimer()
+	for range b.N {
+		window <- struct{}{}
+		if err := session.Request(&wire.Request{PDU: submission("00", "Your order A-1001 is confirmed."), Done: func(wire.Result) { <-window }}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	<-received
+}
