@@ -40,8 +40,12 @@ func reserveIdempotency(r *Request, f *Facts, res *Result) {
 	}
 }
 
-// byIntent compares the request with the message that holds its key, if one does.
+// byIntent compares the request with the message that holds its key, if one does. The key of this very text
+// comes first, where there is one: its window may run longer than that of the first text's message.
 func byIntent(r *Request, f *Facts) Result {
+	if v := f.Holders[r.Keys.Variant]; !r.Keys.Variant.IsZero() && v != nil && v.Live(f.Now) {
+		return suppress(r, f, v, true)
+	}
 	held, ended := findHolder(r, f)
 	if held == nil {
 		reason := ReasonNoEquivalent
@@ -52,18 +56,9 @@ func byIntent(r *Request, f *Facts) Result {
 	}
 	same := held.Message.TextKey == r.TextKey
 	if !same && r.Purpose.OnOtherText == policy.OtherTextAllow {
-		return byVariant(r, f, held)
+		return allow(r, f, LegitimateRepeat, ReasonOtherText, held)
 	}
 	return suppress(r, f, held, same)
-}
-
-// byVariant decides a request whose intent is known with another text, where the policy makes every text a
-// version of its own.
-func byVariant(r *Request, f *Facts, held *Holder) Result {
-	if v := f.Holders[r.Keys.Variant]; v != nil && v.Live(f.Now) {
-		return suppress(r, f, v, true)
-	}
-	return allow(r, f, LegitimateRepeat, ReasonOtherText, held)
 }
 
 // findHolder returns the holder whose window is open, under the current key or one of an older policy version;
