@@ -95,6 +95,7 @@ type Session struct {
 	inFlight int
 	next     uint32
 	closing  bool // no new requests
+	leaving  bool // somebody unbinds
 	hangup   bool // close when the queue is empty
 	// halfClosed: the peer was told that nothing more comes.
 	halfClosed bool
@@ -156,9 +157,17 @@ func (s *Session) Respond(p *PDU) {
 	}
 }
 
-// Answer queues an answer without a body to a request of the peer.
+// Answer queues an answer to a request of the peer: with an empty message id where a success has that field,
+// else without a body.
 func (s *Session) Answer(request *PDU, status Status) {
-	s.Respond(&PDU{Command: request.Command.Response(), Status: status, Sequence: request.Sequence})
+	p := &PDU{Command: request.Command.Response(), Status: status, Sequence: request.Sequence}
+	switch p.Command {
+	case CmdDeliverSMResp, CmdDataSMResp, CmdSubmitSMResp:
+		if status == StatusOK {
+			p.Body = &MessageID{}
+		}
+	}
+	s.Respond(p)
 }
 
 // maxBacklog is how much may wait to be written. The window bounds requests, so only a peer that sends and
@@ -217,12 +226,19 @@ func (s *Session) Hangup() {
 }
 
 // Unbind ends the session in order: no new requests, the answers to those under way are awaited, then unbind,
-// its answer, and the close. When ctx ends it closes at once.
+// its answer, and the close. When ctx ends it closes at once. Of several callers one unbinds.
 func (s *Session) Unbind(ctx context.Context) {
 	s.mu.Lock()
-	s.closing = true
+	second := s.leaving
+	s.closing, s.leaving = true, true
 	s.mu.Unlock()
-	if s.drained(ctx) {
+	switch {
+	case second:
+		select {
+		case <-s.done:
+		case <-ctx.Done():
+		}
+	case s.drained(ctx):
 		s.sayUnbind(ctx)
 	}
 	s.Close()

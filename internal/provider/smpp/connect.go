@@ -57,8 +57,10 @@ func jitter(step, top time.Duration) time.Duration {
 	return min(top, step+rand.N(step/2+1)) //nolint:gosec // not a secret
 }
 
-// serve makes the session the one that submissions go through, until it ends.
+// serve makes the session the one that submissions go through, until it ends. The end of ctx ends it in order:
+// an answer under way is worth waiting for.
 func (p *Provider) serve(ctx context.Context, s *wire.Session) {
+	p.live.Store(s)
 	p.mu.Lock()
 	if !p.stopping {
 		p.session.Store(s)
@@ -72,7 +74,9 @@ func (p *Provider) serve(ctx context.Context, s *wire.Session) {
 	case <-ctx.Done():
 	}
 	p.session.CompareAndSwap(s, nil)
-	s.Close()
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.cfg.ResponseTimeout)
+	defer cancel()
+	s.Unbind(last)
 }
 
 func (p *Provider) connect(ctx context.Context) (*wire.Session, error) {

@@ -21,7 +21,7 @@ func (p *Provider) handle(s *wire.Session, pdu *wire.PDU, raw []byte, err error)
 	switch pdu.Command {
 	case wire.CmdDeliverSM, wire.CmdDataSM:
 		event.Parsed = parse(pdu, err)
-		p.taker.put(arrival{event, func(status wire.Status) { s.Respond(answerTo(pdu, status)) }})
+		p.taker.put(arrival{event, func(status wire.Status) { s.Answer(pdu, status) }})
 	case wire.CmdAlertNotification:
 		event.Parsed = provider.Parsed{Kind: provider.KindOther, Parser: inboundParser}
 		p.taker.put(arrival{event, func(wire.Status) {}})
@@ -29,14 +29,6 @@ func (p *Provider) handle(s *wire.Session, pdu *wire.PDU, raw []byte, err error)
 	default:
 		s.Answer(pdu, wire.StatusInvBindStatus)
 	}
-}
-
-func answerTo(pdu *wire.PDU, status wire.Status) *wire.PDU {
-	resp := &wire.PDU{Command: pdu.Command.Response(), Status: status, Sequence: pdu.Sequence}
-	if status == wire.StatusOK {
-		resp.Body = &wire.MessageID{}
-	}
-	return resp
 }
 
 // Parse reads a stored PDU again, as it is read when it arrives.

@@ -17,7 +17,8 @@ import (
 type Provider struct {
 	cfg     Config
 	changed chan struct{}
-	session atomic.Pointer[wire.Session] // nil while not bound
+	session atomic.Pointer[wire.Session] // takes submissions; nil while none does
+	live    atomic.Pointer[wire.Session] // the latest one that was bound
 	status  atomic.Value                 // string
 	taker   *taker
 
@@ -142,7 +143,8 @@ func (p *Provider) Stop(ctx context.Context) error {
 		return nil
 	}
 	p.status.Store("stopping")
-	if s := p.session.Swap(nil); s != nil {
+	p.session.Store(nil)
+	if s := p.live.Load(); s != nil {
 		s.Unbind(ctx)
 	}
 	p.cancel()

@@ -253,29 +253,45 @@ func TestRebinds(t *testing.T) {
 	c.bound()
 }
 
-// TestStopAwaits: Stop waits for the answer under way, then unbinds.
+// TestStopAwaits: at Stop, and at the end of Start's context, the answer under way is awaited, then the session
+// is unbound.
 func TestStopAwaits(t *testing.T) {
-	c := newCentre(t)
-	p := smpp.New(config(c.address()))
-	if err := p.Start(t.Context(), newGate()); err != nil {
-		t.Fatal(err)
-	}
-	c.bound()
-	ready(t, p)
-	outcomes := make(chan provider.Outcome, 2)
-	p.Submit(message, func(o provider.Outcome) { outcomes <- o })
-	req := c.read(wire.CmdSubmitSM)
-	stopped := make(chan error)
-	go func() { stopped <- p.Stop(t.Context()) }()
-	for p.Free() != 0 {
-		runtime.Gosched() // until Stop has begun
-	}
-	c.answer(req, wire.StatusOK, &wire.MessageID{ID: "a"})
-	c.answer(c.read(wire.CmdUnbind), wire.StatusOK, nil)
-	if err := <-stopped; err != nil {
-		t.Error(err)
-	}
-	if o := <-outcomes; o.Kind != provider.Accepted || p.Status() != "stopped" {
-		t.Errorf("%+v, %s", o, p.Status())
+	for name, end := range map[string]func(*smpp.Provider, context.CancelFunc) error{
+		"Stop":    func(p *smpp.Provider, _ context.CancelFunc) error { return p.Stop(t.Context()) },
+		"context": func(p *smpp.Provider, cancel context.CancelFunc) error { cancel(); return nil },
+		"both":    func(p *smpp.Provider, cancel context.CancelFunc) error { cancel(); return p.Stop(t.Context()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			c := newCentre(t)
+			cfg := config(c.address())
+			cfg.ResponseTimeout = 5 * time.Second
+			p := smpp.New(cfg)
+			if err := p.Start(ctx, newGate()); err != nil {
+				t.Fatal(err)
+			}
+			c.bound()
+			ready(t, p)
+			outcomes := make(chan provider.Outcome, 2)
+			p.Submit(message, func(o provider.Outcome) { outcomes <- o })
+			req := c.read(wire.CmdSubmitSM)
+			ended := make(chan error)
+			go func() { ended <- end(p, cancel) }()
+			for p.Free() != 0 {
+				runtime.Gosched() // until the end has begun
+			}
+			c.answer(req, wire.StatusOK, &wire.MessageID{ID: "a"})
+			c.answer(c.read(wire.CmdUnbind), wire.StatusOK, nil)
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+			if o := <-outcomes; o.Kind != provider.Accepted {
+				t.Errorf("%+v", o)
+			}
+			if err := p.Stop(t.Context()); err != nil || p.Status() != "stopped" {
+				t.Error(err, p.Status())
+			}
+		})
 	}
 }
