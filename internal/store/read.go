@@ -58,6 +58,8 @@ type Attempt struct {
 	Node       ident.Node
 	OpenedAt   clock.Micros
 	Receipt    bool // a delivery receipt was asked for
+	// SourceSent and DestinationSent are the addresses as sent, with TON and NPI on SMPP.
+	SourceSent, DestinationSent string
 }
 
 // Decision is a stored decision with what it was taken on (D14).

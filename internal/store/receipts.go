@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/einmal/einmal/internal/domain/evidence"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
 )
@@ -53,4 +54,20 @@ type ReceiptLog interface {
 type DueReceipt struct {
 	LoggedReceipt
 	Waited bool // it was settled as waiting, and its grace is over
+}
+
+// NewsOf is a stored receipt as Settle takes it. Whether the connection echoes our reference is the caller's to
+// add.
+func NewsOf(r *LoggedReceipt) News {
+	facts := &evidence.ReceiptFacts{
+		ID: r.ID, ExternalID: r.ExternalID, Reference: r.Reference, Status: r.Status, State: r.State,
+		Final: r.Kind == "receipt", ErrorCode: r.ErrorCode, Handset: r.Source, DoneDate: r.DoneDate,
+	}
+	if r.Kind == "unreadable" {
+		facts.Problem = "the event is in a format that is not known"
+	}
+	return News{
+		Evidence: evidence.Evidence{Kind: evidence.Receipt, Receipt: facts},
+		IDSpace:  r.IDSpace, Connection: r.Connection, Reference: -1, EventKey: r.EventKey,
+	}
 }

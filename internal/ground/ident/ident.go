@@ -50,6 +50,19 @@ type (
 	Node      = ID[nodeKind]
 )
 
+// NewMessage and the others make an id of their kind.
+func NewMessage(p Partition) Message     { return New[messageKind](p) }
+func NewDecision(p Partition) Decision   { return New[decisionKind](p) }
+func NewReceipt(p Partition) Receipt     { return New[receiptKind](p) }
+func NewException(p Partition) Exception { return New[exceptionKind](p) }
+func NewNode() Node                      { return New[nodeKind](0) }
+
+// ParseMessage and the others read an id of their kind.
+func ParseMessage(s string) (Message, error)     { return Parse[messageKind](s) }
+func ParseDecision(s string) (Decision, error)   { return Parse[decisionKind](s) }
+func ParseReceipt(s string) (Receipt, error)     { return Parse[receiptKind](s) }
+func ParseException(s string) (Exception, error) { return Parse[exceptionKind](s) }
+
 // New makes an id in the partition p. It panics only if the system has no source of randomness.
 func New[K Kind](p Partition) ID[K] {
 	u := uuid.Must(uuid.NewV7())

@@ -1,0 +1,91 @@
+// Package postgres opens the store on PostgreSQL 13 or later, which any number of nodes share.
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/einmal/einmal/internal/store/sqlstore"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+var dialect = &sqlstore.Dialect{
+	Name: "postgres", Arrays: true, Placeholder: "$",
+	ForUpdate: "for update", ForShare: "for share", SkipLocked: "for update skip locked",
+	ServerClock: true, Classify: classify,
+}
+
+// Options say where and how.
+type Options struct {
+	URL string // postgres://user:password@host:port/database
+	Log *slog.Logger
+	// Connections bounds the pool; 0 means 16.
+	Connections int
+}
+
+// session holds the settings of every connection. They are set by us, whatever the server's defaults are: a
+// commit that is acknowledged is on disk, and nobody holds a lock for long.
+var session = map[string]string{
+	"synchronous_commit":                  "on",
+	"idle_in_transaction_session_timeout": "3s",
+	"lock_timeout":                        "1s",
+	"statement_timeout":                   "5s",
+	"default_transaction_isolation":       "read committed",
+	"application_name":                    "einmal",
+}
+
+// Open connects, checks that the server keeps what it acknowledges, and brings the schema up to date.
+func Open(ctx context.Context, o Options) (*sqlstore.Store, error) {
+	config, err := pgx.ParseConfig(o.URL)
+	if err != nil {
+		return nil, errors.New("the store's address is not a PostgreSQL URL: write postgres://user:password@host:port/database")
+	}
+	if err := migrate(ctx, config); err != nil {
+		return nil, fmt.Errorf("the store on PostgreSQL: %w", err)
+	}
+	for k, v := range session {
+		config.RuntimeParams[k] = v
+	}
+	db := stdlib.OpenDB(*config)
+	if o.Connections == 0 {
+		o.Connections = 16
+	}
+	db.SetMaxOpenConns(o.Connections)
+	db.SetMaxIdleConns(o.Connections)
+	return sqlstore.New(sqlstore.Options{
+		Dialect: dialect, Writer: sqlstore.PoolWriter{DB: db}, Reader: db, Log: o.Log, Close: db.Close,
+	}), nil
+}
+
+// migrate runs on a connection of its own, without the time limits of ordinary work.
+func migrate(ctx context.Context, config *pgx.ConnConfig) error {
+	db := stdlib.OpenDB(*config)
+	err := checkDurable(ctx, db)
+	if err == nil {
+		err = sqlstore.Migrate(ctx, db, sqlstore.Postgres, migrations)
+	}
+	return errors.Join(err, db.Close())
+}
+
+// checkDurable refuses a server that may lose what it acknowledged.
+func checkDurable(ctx context.Context, db *sql.DB) error {
+	for _, setting := range []string{"fsync", "full_page_writes"} {
+		var value string
+		if err := db.QueryRowContext(ctx, "select current_setting($1)", setting).Scan(&value); err != nil {
+			return err
+		}
+		if value != "on" {
+			return fmt.Errorf("the server runs with %s=%s and may lose what it has acknowledged: set %s=on", setting, value, setting)
+		}
+	}
+	return nil
+}

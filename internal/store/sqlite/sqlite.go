@@ -1,0 +1,116 @@
+// Package sqlite opens the embedded store: one file in the data folder, written by one connection with
+// synchronous=FULL, read by a pool beside it (WAL).
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	_ "modernc.org/sqlite" // the driver "sqlite"
+
+	"github.com/einmal/einmal/internal/ground/clock"
+	"github.com/einmal/einmal/internal/store/sqlstore"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+var dialect = &sqlstore.Dialect{Name: "sqlite", Placeholder: "?", Classify: classify}
+
+// Options say where and how.
+type Options struct {
+	Path  string // of the file; its folder exists
+	Clock clock.Clock
+	Log   *slog.Logger
+}
+
+// readers is how many connections read beside the writer.
+const readers = 4
+
+// Open opens the file, makes it if there is none, and brings its schema up to date.
+func Open(ctx context.Context, o Options) (*sqlstore.Store, error) {
+	if o.Clock == nil {
+		o.Clock = clock.System{}
+	}
+	writer, err := sql.Open("sqlite", dsn(o.Path, "_txlock=immediate", pragma("foreign_keys(0)")))
+	if err != nil {
+		return nil, err
+	}
+	writer.SetMaxOpenConns(1)
+	if err := prepare(ctx, writer); err != nil {
+		return nil, errors.Join(fmt.Errorf("the embedded store %s: %w", filepath.Base(o.Path), err), writer.Close())
+	}
+	reader, err := sql.Open("sqlite", dsn(o.Path, pragma("query_only(1)")))
+	if err != nil {
+		return nil, errors.Join(err, writer.Close())
+	}
+	reader.SetMaxOpenConns(readers)
+	reader.SetMaxIdleConns(readers)
+	conn, err := writer.Conn(ctx)
+	if err != nil {
+		return nil, errors.Join(err, reader.Close(), writer.Close())
+	}
+	return sqlstore.New(sqlstore.Options{
+		Dialect: dialect, Writer: sqlstore.NewSingleWriter(conn), Reader: reader, Clock: o.Clock, Log: o.Log,
+		Close: func() error { return errors.Join(reader.Close(), writer.Close()) },
+	}), nil
+}
+
+// prepare checks the library and the settings that durability stands on, and migrates.
+func prepare(ctx context.Context, db *sql.DB) error {
+	var version, mode string
+	var synchronous int
+	if err := db.QueryRowContext(ctx, "select sqlite_version()").Scan(&version); err != nil {
+		return err
+	}
+	if !atLeast(version, oldest) {
+		return fmt.Errorf("SQLite %s can corrupt its write-ahead log; build with 3.51.3 or later", version)
+	}
+	if err := db.QueryRowContext(ctx, "pragma journal_mode").Scan(&mode); err != nil {
+		return err
+	}
+	if err := db.QueryRowContext(ctx, "pragma synchronous").Scan(&synchronous); err != nil {
+		return err
+	}
+	const full = 2
+	if mode != "wal" || synchronous != full {
+		return fmt.Errorf("journal_mode is %s and synchronous %d; the store needs wal and full (2)", mode, synchronous)
+	}
+	return sqlstore.Migrate(ctx, db, sqlstore.SQLite, migrations)
+}
+
+// oldest is the first version without the bug that loses committed transactions of a WAL that is reset while
+// another connection writes (sqlite.org, "WAL-reset bug").
+var oldest = [3]int{3, 51, 3}
+
+func atLeast(version string, want [3]int) bool {
+	for i, part := range strings.SplitN(version, ".", 3) {
+		n, err := strconv.Atoi(part)
+		if err != nil || n < want[i] {
+			return false
+		}
+		if n > want[i] {
+			return true
+		}
+	}
+	return true
+}
+
+func pragma(p string) string { return "_pragma=" + url.QueryEscape(p) }
+
+// dsn names the file with the settings of every connection.
+func dsn(path string, more ...string) string {
+	settings := append([]string{
+		pragma("busy_timeout(5000)"), pragma("journal_mode(wal)"), pragma("synchronous(full)"),
+		pragma("wal_autocheckpoint(4000)"), pragma("cache_size(-16000)"), pragma("temp_store(memory)"),
+	}, more...)
+	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + strings.Join(settings, "&")
+}

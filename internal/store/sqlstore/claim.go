@@ -1,0 +1,141 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/einmal/einmal/internal/domain/evidence"
+	"github.com/einmal/einmal/internal/domain/message"
+	"github.com/einmal/einmal/internal/ground/clock"
+	"github.com/einmal/einmal/internal/ground/ident"
+	"github.com/einmal/einmal/internal/store"
+)
+
+var (
+	selectClaims = define(`select message_id, fence from message_state
+		where queue = {1} and ready_at <= {2} and valid_until > {2} order by queue, ready_at, message_id limit {3} {skip}`)
+	writeClaims = define(`update message_state set state = {1}, since = {2}, fence = r.fence, node = {3}, queue = {4}, ready_at = {5}
+		from {rows id bytes, fence int} where message_state.message_id = r.id and message_state.state = {6}`)
+)
+
+// Claim implements store.Dispatcher. A claim is a lease on the message and writes no event: until an attempt is
+// opened nothing has happened to it.
+func (s *Store) Claim(ctx context.Context, spec store.ClaimSpec) ([]store.Claimed, error) {
+	var claimed []store.Claimed
+	err := s.once(ctx, func(t *tx) (err error) {
+		claimed, err = t.claim(context.Background(), spec)
+		return err
+	})
+	return claimed, err
+}
+
+func (t *tx) claim(ctx context.Context, spec store.ClaimSpec) ([]store.Claimed, error) {
+	now, err := t.now(ctx) // nothing is waited for below, so this is the time of the locks too
+	if err != nil {
+		return nil, err
+	}
+	var claimed []store.Claimed
+	for _, flow := range spec.Flows {
+		left := min(spec.Limit-len(claimed), spec.PerFlow)
+		if left <= 0 {
+			break
+		}
+		err := t.query(ctx, selectClaims, nil, func(res *sql.Rows) error {
+			var (
+				id []byte
+				c  = store.Claimed{Flow: flow}
+			)
+			if err := res.Scan(&id, &c.Fence); err != nil {
+				return err
+			}
+			c.Message = ident.Message(keyFrom(id))
+			c.Fence++
+			claimed = append(claimed, c)
+			return nil
+		}, flow, now, left)
+		if err != nil {
+			return nil, err
+		}
+	}
+	r := &rows{}
+	for _, c := range claimed {
+		r.add(c.Message, c.Fence)
+	}
+	_, err = t.exec(ctx, writeClaims, r, message.Sending, now, spec.Node, evidence.QueueLease, now.Add(spec.Lease), message.Pending)
+	return claimed, err
+}
+
+var selectDue = define(`select message_id from message_state where queue = {1} and ready_at <= {2} order by queue, ready_at, message_id limit {3}`)
+
+// Due implements store.Dispatcher.
+func (s *Store) Due(ctx context.Context, q evidence.Queue, limit int) ([]ident.Message, error) {
+	t := s.read()
+	now, err := t.now(ctx)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	var due []ident.Message
+	err = t.query(ctx, selectDue, nil, func(res *sql.Rows) error {
+		var id []byte
+		if err := res.Scan(&id); err != nil {
+			return err
+		}
+		due = append(due, ident.Message(keyFrom(id)))
+		return nil
+	}, q, now, limit)
+	return due, unavailable(err)
+}
+
+var scanPending = define(`select message_id, queue, ready_at, valid_until from message_state
+	where queue >= {1} and (queue, ready_at, message_id) > ({2}, {3}, {4}) order by queue, ready_at, message_id limit {5}`)
+
+// DueValidity implements store.Dispatcher.
+func (s *Store) DueValidity(ctx context.Context, from store.Cursor, scan int) ([]ident.Message, store.Cursor, error) {
+	t := s.read()
+	now, err := t.now(ctx)
+	if err != nil {
+		return nil, from, unavailable(err)
+	}
+	var (
+		due  []ident.Message
+		last store.Cursor
+		seen int
+	)
+	err = t.query(ctx, scanPending, nil, func(res *sql.Rows) error {
+		var (
+			id    []byte
+			valid clock.Micros
+		)
+		if err := res.Scan(&id, &last.Queue, &last.ReadyAt, &valid); err != nil {
+			return err
+		}
+		seen++
+		last.Message = ident.Message(keyFrom(id))
+		if valid <= now {
+			due = append(due, last.Message)
+		}
+		return nil
+	}, evidence.FirstFlow, from.Queue, from.ReadyAt, from.Message, scan)
+	if seen < scan {
+		last = store.Cursor{}
+	}
+	return due, last, unavailable(err)
+}
+
+var countWaiting = define(`select f.id, (select count(*) from (select 1 as one from message_state s
+	where s.queue = f.id limit {1}) w) from flow f where f.connection = {2}`)
+
+// Waiting implements store.Dispatcher.
+func (s *Store) Waiting(ctx context.Context, connection int64, most int) (map[int64]int, error) {
+	waiting := map[int64]int{}
+	err := s.read().query(ctx, countWaiting, nil, func(res *sql.Rows) error {
+		var (
+			flow int64
+			n    int
+		)
+		err := res.Scan(&flow, &n)
+		waiting[flow] = n
+		return err
+	}, most, connection)
+	return waiting, unavailable(err)
+}

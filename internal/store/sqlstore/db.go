@@ -1,0 +1,170 @@
+// Package sqlstore is the store over database/sql: one SQL for both engines, told apart by a Dialect. The
+// folders store/sqlite and store/postgres open it.
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/einmal/einmal/internal/ground/chaos"
+	"github.com/einmal/einmal/internal/ground/clock"
+	"github.com/einmal/einmal/internal/ground/fault"
+	"github.com/einmal/einmal/internal/store"
+)
+
+var _ store.Store = (*Store)(nil)
+
+// Store implements store.Store.
+type Store struct {
+	d      *Dialect
+	writer writer
+	reader *sql.DB
+	clock  clock.Clock
+	log    *slog.Logger
+	// patience bounds how long a batch is tried again after a lost connection.
+	patience time.Duration
+	next     referenceCounter
+	closing  func() error
+}
+
+// Options are what an adapter gives.
+type Options struct {
+	Dialect *Dialect
+	// Writer makes write transactions. SingleWriter or PoolWriter.
+	Writer writer
+	Reader *sql.DB
+	Clock  clock.Clock
+	Log    *slog.Logger
+	// Patience bounds how long a batch is tried again after a lost connection; 0 means 5 s.
+	Patience time.Duration
+	Close    func() error
+}
+
+// New returns a store over an open database whose schema is this release's.
+func New(o Options) *Store {
+	if o.Patience == 0 {
+		o.Patience = 5 * time.Second
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Store{d: o.Dialect, writer: o.Writer, reader: o.Reader, clock: o.Clock, log: o.Log,
+		patience: o.Patience, closing: o.Close}
+}
+
+// Close ends the writer after the transactions that it has, then the database.
+func (s *Store) Close() error {
+	return errors.Join(s.writer.close(), s.closing())
+}
+
+// Ping reports whether the store answers.
+func (s *Store) Ping(ctx context.Context) error {
+	if _, err := s.Now(ctx); err != nil {
+		return fault.Wrap(err, fault.Unavailable, "the store does not answer").After(time.Second)
+	}
+	return nil
+}
+
+// Now is the store's clock.
+func (s *Store) Now(ctx context.Context) (clock.Micros, error) {
+	t := s.read()
+	return t.now(ctx)
+}
+
+// executor is what a transaction, a connection and a pool have in common.
+type executor interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
+}
+
+// tx is a transaction, or the read pool.
+type tx struct {
+	s *Store
+	e executor
+}
+
+func (s *Store) read() *tx { return &tx{s, s.reader} }
+
+// now reads the clock that decides. It is called after the locks are held.
+func (t *tx) now(ctx context.Context) (clock.Micros, error) {
+	if !t.s.d.ServerClock {
+		return clock.FromTime(t.s.clock.Now().Add(chaos.StoreClockOffset())), nil
+	}
+	var micros int64
+	err := t.row(ctx, serverClock, nil, scan1(&micros))
+	return clock.Micros(micros).Add(chaos.StoreClockOffset()), err
+}
+
+// exec runs a statement over rows; without rows there is nothing to do if the statement wants some.
+func (t *tx) exec(ctx context.Context, q *template, r *rows, scalars ...any) (int64, error) {
+	if len(q.columns) > 0 && r.len() == 0 {
+		return 0, nil
+	}
+	res, err := t.e.ExecContext(ctx, q.sql(t.s.d, padded(r.len())), r.args(q, t.s.d, plainAll(scalars))...)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", q.name(), err)
+	}
+	return res.RowsAffected()
+}
+
+// query runs a statement and gives each row to scan.
+func (t *tx) query(ctx context.Context, q *template, r *rows, scan func(*sql.Rows) error, scalars ...any) error {
+	if len(q.columns) > 0 && r.len() == 0 {
+		return nil
+	}
+	res, err := t.e.QueryContext(ctx, q.sql(t.s.d, padded(r.len())), r.args(q, t.s.d, plainAll(scalars))...)
+	if err != nil {
+		return fmt.Errorf("%s: %w", q.name(), err)
+	}
+	defer func() { _ = res.Close() }() // an error of the rows is what Err returns below
+	for res.Next() {
+		if err := scan(res); err != nil {
+			return fmt.Errorf("%s: %w", q.name(), err)
+		}
+	}
+	if err := res.Err(); err != nil {
+		return fmt.Errorf("%s: %w", q.name(), err)
+	}
+	return nil
+}
+
+// row is query for one row; sql.ErrNoRows if there is none.
+func (t *tx) row(ctx context.Context, q *template, r *rows, scan func(*sql.Rows) error, scalars ...any) error {
+	found := false
+	err := t.query(ctx, q, r, func(res *sql.Rows) error {
+		found = true
+		return scan(res)
+	}, scalars...)
+	if err == nil && !found {
+		return sql.ErrNoRows
+	}
+	return err
+}
+
+func scan1(dest ...any) func(*sql.Rows) error {
+	return func(r *sql.Rows) error { return r.Scan(dest...) }
+}
+
+func plainAll(vals []any) []any {
+	out := make([]any, len(vals))
+	for i, v := range vals {
+		out[i] = plain(v)
+	}
+	return out
+}
+
+// name is the start of the statement, for errors.
+func (t *template) name() string {
+	const enough = 40
+	if len(t.text) <= enough {
+		return t.text
+	}
+	return t.text[:enough] + "…"
+}
+
+// serverClock is PostgreSQL's: the time of the statement, where now() would be the start of the transaction.
+var serverClock = define(`select (extract(epoch from clock_timestamp()) * 1000000)::bigint`)

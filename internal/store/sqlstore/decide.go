@@ -1,0 +1,181 @@
+package sqlstore
+
+import (
+	"context"
+	"time"
+
+	"github.com/einmal/einmal/internal/domain/intent"
+	"github.com/einmal/einmal/internal/ground/chaos"
+	"github.com/einmal/einmal/internal/ground/clock"
+	"github.com/einmal/einmal/internal/store"
+)
+
+// Decide implements store.Decider.
+func (s *Store) Decide(ctx context.Context, batch []store.Submission, decide store.DecideFunc) ([]store.Decided, error) {
+	out := make([]store.Decided, len(batch))
+	err := s.isolate(ctx, len(batch), func(t *tx, lo, hi int, again bool) error {
+		d := &deciding{t: t, batch: batch[lo:hi], decide: decide}
+		results, err := d.run(context.Background(), again)
+		copy(out[lo:hi], results)
+		return err
+	}, func(i int, err error) { out[i] = store.Decided{Err: err} })
+	return out, err
+}
+
+// deciding is one transaction of Decide.
+type deciding struct {
+	t      *tx
+	batch  []store.Submission
+	decide store.DecideFunc
+
+	asked map[slot]taking
+	found map[slot]held
+	facts *intent.Facts
+	out   []store.Decided
+}
+
+func (d *deciding) run(ctx context.Context, again bool) ([]store.Decided, error) {
+	if err := d.t.sharePolicy(ctx, d.batch); err != nil {
+		return nil, err
+	}
+	if err := d.lock(ctx); err != nil {
+		return nil, err
+	}
+	now, err := d.t.now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if d.facts, err = d.t.facts(ctx, d.found, now); err != nil {
+		return nil, err
+	}
+	before := map[[16]byte]intent.Decision{}
+	if again {
+		if before, err = d.t.ownDecisions(ctx, d.batch); err != nil {
+			return nil, err
+		}
+	}
+	d.fold(before)
+	if len(before) > 0 {
+		return d.out, nil // committed by the try before this one
+	}
+	if err := d.write(ctx); err != nil {
+		return nil, err
+	}
+	chaos.At(chaos.DecideInserted)
+	return d.out, nil
+}
+
+// lock takes all keys of the batch, each once.
+func (d *deciding) lock(ctx context.Context) error {
+	guess, err := d.t.now(ctx) // for the ends of keys that nobody holds; the fold has the last word
+	if err != nil {
+		return err
+	}
+	d.asked = make(map[slot]taking, 2*len(d.batch))
+	for _, s := range d.batch {
+		for _, k := range intentSlots(s.Request) {
+			d.ask(taking{k, s.Message, intent.WindowBound(s.Purpose.Window, guess)})
+		}
+		if !s.Idempotency.Key.IsZero() {
+			d.ask(taking{slot{intent.SpaceIdempotency, s.Idempotency.Key}, s.Decision, intent.IdempotencyBound(guess)})
+		}
+	}
+	want := make([]taking, 0, len(d.asked))
+	for _, w := range d.asked {
+		want = append(want, w)
+	}
+	d.found, err = d.t.take(ctx, want)
+	return err
+}
+
+func (d *deciding) ask(w taking) {
+	if _, there := d.asked[w.slot]; !there {
+		d.asked[w.slot] = w
+	}
+}
+
+// intentSlots lists the keys under which a request is compared.
+func intentSlots(r *intent.Request) []slot {
+	keys := []slot{{intent.SpaceIntent, r.Keys.Intent}}
+	for _, k := range r.Keys.Older {
+		keys = append(keys, slot{intent.SpaceIntent, k})
+	}
+	if !r.Keys.Variant.IsZero() {
+		keys = append(keys, slot{intent.SpaceIntent, r.Keys.Variant})
+	}
+	return keys
+}
+
+// fold decides in the batch's order. A request whose decision was committed by an earlier try keeps it.
+func (d *deciding) fold(before map[[16]byte]intent.Decision) {
+	d.out = make([]store.Decided, len(d.batch))
+	for i, s := range d.batch {
+		if have, ok := before[s.Decision]; ok {
+			d.out[i].Result = intent.Result{Kind: intent.Decided, Decision: have}
+			continue
+		}
+		d.out[i].Result = d.decide(s.Request, d.facts)
+	}
+}
+
+func (d *deciding) write(ctx context.Context) error {
+	if err := d.writeRegister(ctx); err != nil {
+		return err
+	}
+	if err := d.writeDecisions(ctx); err != nil {
+		return err
+	}
+	return d.writeMessages(ctx)
+}
+
+// writeRegister gives the keys to whom the fold gave them: the last one that reserved a key holds it. A row
+// that take made and nobody reserved goes again.
+func (d *deciding) writeRegister(ctx context.Context) error {
+	reserved := map[slot]taking{}
+	for _, o := range d.out {
+		for _, r := range o.Reserve {
+			k := slot{r.Space, r.Key}
+			reserved[k] = taking{k, r.Owner, r.Ends}
+		}
+	}
+	var assign []taking
+	var drop []slot
+	for k, h := range d.found {
+		want, ok := reserved[k]
+		switch {
+		case !ok && h.Fresh:
+			drop = append(drop, k)
+		case ok && (want.Owner != h.Owner || want.Ends != h.Ends):
+			assign = append(assign, want)
+		}
+	}
+	if err := d.t.assign(ctx, assign); err != nil {
+		return err
+	}
+	return d.t.drop(ctx, drop)
+}
+
+// Preview implements store.Decider.
+func (s *Store) Preview(ctx context.Context, sub store.Submission, decide store.DecideFunc) (intent.Result, error) {
+	t := s.read()
+	found, err := t.look(ctx, intentSlots(sub.Request))
+	if err != nil {
+		return intent.Result{}, unavailable(err)
+	}
+	now, err := t.now(ctx)
+	if err != nil {
+		return intent.Result{}, unavailable(err)
+	}
+	facts, err := t.facts(ctx, found, now)
+	if err != nil {
+		return intent.Result{}, unavailable(err)
+	}
+	request := *sub.Request
+	request.Idempotency = intent.Idempotency{}
+	return decide(&request, facts), nil
+}
+
+// receiptTime is how long after its validity a message may still get a receipt.
+const receiptTime = 72 * time.Hour
+
+func receiptUntil(validUntil clock.Micros) clock.Micros { return validUntil.Add(receiptTime) }

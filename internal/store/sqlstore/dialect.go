@@ -1,0 +1,27 @@
+package sqlstore
+
+// Dialect is all that differs between the engines, beside their migrations.
+type Dialect struct {
+	Name        string
+	Arrays      bool   // rows come as arrays; else as a VALUES list
+	Placeholder string // before a parameter's number: "$" or "?"
+	ForUpdate   string
+	ForShare    string
+	SkipLocked  string
+	// ServerClock: the server's clock is the store's; else Options.Clock is.
+	ServerClock bool
+	// Classify says what an error of the driver means for a batch.
+	Classify func(error) Class
+}
+
+// Class says what an error means for the batch that met it (architecture, "what goes wrong in a batch").
+type Class uint8
+
+// The classes.
+const (
+	Defect  Class = iota // a fault of this program: 500, logged, not tried again
+	Poison               // one request of the batch is wrong or stuck: halve until it stands alone
+	Again                // nothing is wrong with the batch: the same batch again
+	Lost                 // the connection ended, perhaps at COMMIT: the same batch with the same ids on another one
+	Refused              // the store does not take anything now: 503
+)

@@ -1,0 +1,111 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/einmal/einmal/internal/ground/clock"
+	"github.com/einmal/einmal/internal/ground/ident"
+	"github.com/einmal/einmal/internal/store"
+)
+
+var (
+	selectOutbox = define(`select message_id, n, tenant, at from outbox order by at, message_id, n limit {1} {skip}`)
+	raiseFeed    = define(`insert into feed_head (tenant, seq) select tenant, seq from {rows tenant int, seq int} where true order by tenant
+		on conflict (tenant) do update set seq = feed_head.seq + excluded.seq returning tenant, seq`)
+	insertFeed   = define(`insert into feed (tenant, seq, message_id, n, at) select * from {rows tenant int, seq int, message_id bytes, n int, at int}`)
+	deleteOutbox = define(`delete from outbox where (message_id, n) in (select r.message_id, r.n from {rows message_id bytes, n int})`)
+	readFeed     = define(`select f.seq, f.message_id, e.n, e.at, e.kind, e.from_state, e.to_state, e.attempt, e.part, e.receipt_id, e.detail
+		from feed f join event e on e.message_id = f.message_id and e.n = f.n where f.tenant = {1} and f.seq > {2} order by f.seq limit {3}`)
+	trimFeed = define(`delete from feed where (tenant, seq) in (select tenant, seq from feed where at < {1} limit {2})`)
+)
+
+// leaving is an event in the outbox.
+type leaving struct {
+	message []byte
+	n       int64
+	tenant  ident.Partition
+	at      int64
+}
+
+// Sequence implements store.Feed. The head of a tenant's feed is locked until the commit, so that its numbers
+// become visible in their order.
+func (s *Store) Sequence(ctx context.Context, limit int) (int, error) {
+	var done int
+	err := s.once(ctx, func(t *tx) error {
+		ctx := context.Background()
+		var all []leaving
+		err := t.query(ctx, selectOutbox, nil, func(res *sql.Rows) error {
+			var l leaving
+			err := res.Scan(&l.message, &l.n, &l.tenant, &l.at)
+			all = append(all, l)
+			return err
+		}, limit)
+		done = len(all)
+		if err != nil || done == 0 {
+			return err
+		}
+		return t.sequence(ctx, all)
+	})
+	return done, err
+}
+
+func (t *tx) sequence(ctx context.Context, all []leaving) error {
+	counts, next := map[ident.Partition]int64{}, map[ident.Partition]int64{}
+	for _, l := range all {
+		counts[l.tenant]++
+	}
+	heads := &rows{}
+	for tenant, n := range counts {
+		heads.add(tenant, n)
+	}
+	err := t.query(ctx, raiseFeed, heads, func(res *sql.Rows) error {
+		var (
+			tenant ident.Partition
+			last   int64
+		)
+		err := res.Scan(&tenant, &last)
+		next[tenant] = last - counts[tenant]
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	feed, gone := &rows{}, &rows{}
+	for _, l := range all {
+		next[l.tenant]++
+		feed.add(l.tenant, next[l.tenant], l.message, l.n, l.at)
+		gone.add(l.message, l.n)
+	}
+	if _, err := t.exec(ctx, insertFeed, feed); err != nil {
+		return err
+	}
+	_, err = t.exec(ctx, deleteOutbox, gone)
+	return err
+}
+
+// After implements store.Feed.
+func (s *Store) After(ctx context.Context, tenant ident.Partition, seq int64, limit int) ([]store.FeedEvent, error) {
+	var all []store.FeedEvent
+	err := s.read().query(ctx, readFeed, nil, func(res *sql.Rows) error {
+		var (
+			f  store.FeedEvent
+			id []byte
+		)
+		e, err := scanEvent(res, &f.Seq, &id)
+		f.Message, f.Event = ident.Message(keyFrom(id)), e
+		all = append(all, f)
+		return err
+	}, tenant, seq, limit)
+	return all, unavailable(err)
+}
+
+// TrimFeed implements store.Feed.
+func (s *Store) TrimFeed(ctx context.Context, before clock.Micros, limit int) (int, error) {
+	var n int64
+	err := s.once(ctx, func(t *tx) (err error) {
+		n, err = t.exec(context.Background(), trimFeed, nil, before, limit)
+		return err
+	})
+	return int(n), err
+}

@@ -1,0 +1,112 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/einmal/einmal/internal/ground/fault"
+	"github.com/einmal/einmal/internal/store"
+)
+
+// mostAgain is how often a batch that met a deadlock is tried again.
+const mostAgain = 3
+
+// batchRun is one transaction over the items lo to hi. again says that a transaction of the same items may
+// have been committed already: rows with our ids are then our own success.
+type batchRun func(t *tx, lo, hi int, again bool) error
+
+// isolate runs a batch of n items and keeps what goes wrong with one from the others: a poisoned or stuck item
+// is found by halving and gets its own error, by fail. The returned error is everybody's.
+func (s *Store) isolate(ctx context.Context, n int, run batchRun, fail func(i int, err error)) error {
+	if n == 0 {
+		return nil
+	}
+	return s.isolateRange(ctx, 0, n, run, fail)
+}
+
+func (s *Store) isolateRange(ctx context.Context, lo, hi int, run batchRun, fail func(int, error)) error {
+	err := s.persist(ctx, func(t *tx, again bool) error { return run(t, lo, hi, again) })
+	var single *poison
+	if !errors.As(err, &single) {
+		return err
+	}
+	if hi-lo == 1 {
+		fail(lo, single.fault())
+		return nil
+	}
+	mid := (lo + hi) / 2
+	if err := s.isolateRange(ctx, lo, mid, run, fail); err != nil {
+		return err
+	}
+	return s.isolateRange(ctx, mid, hi, run, fail)
+}
+
+// poison is the error of a batch in which one item is wrong or stuck.
+type poison struct{ cause error }
+
+func (p *poison) Error() string { return p.cause.Error() }
+
+func (p *poison) fault() error {
+	return fault.Wrap(p.cause, fault.InProgress, "this item could not be stored at this moment").After(time.Second)
+}
+
+// persist runs one transaction until it is committed, or it is clear that it cannot be.
+func (s *Store) persist(ctx context.Context, fn func(t *tx, again bool) error) error {
+	ctx = context.WithoutCancel(ctx)
+	again, tries, give := false, 0, time.Now().Add(s.patience)
+	for {
+		err := s.writer.write(ctx, s, func(t *tx) error { return fn(t, again) })
+		if err == nil {
+			return nil
+		}
+		var f *fault.Fault
+		if errors.As(err, &f) || errors.Is(err, store.ErrPolicyChanged) {
+			return err
+		}
+		switch class := s.d.Classify(err); {
+		case class == Poison:
+			return &poison{err}
+		case class == Again && tries < mostAgain:
+			tries++
+		case class == Lost && time.Now().Before(give):
+			again = true
+			pause(tries)
+			tries++
+		case class == Defect:
+			s.log.Error("a defect in a store statement", "error", err)
+			return fault.Wrap(err, fault.Internal, "the gateway could not store this")
+		default:
+			return fault.Wrap(err, fault.Unavailable, "the store cannot be reached or is overloaded; nothing is lost, send the same request again").After(time.Second)
+		}
+	}
+}
+
+// pause waits before a lost connection is tried again: 20 ms, doubled each time, at most half a second.
+func pause(tries int) {
+	d := 20 * time.Millisecond << min(tries, 5)
+	time.Sleep(min(d, 500*time.Millisecond))
+}
+
+// once runs a transaction that concerns one thing.
+func (s *Store) once(ctx context.Context, fn func(t *tx) error) error {
+	return single(s.persist(ctx, func(t *tx, _ bool) error { return fn(t) }))
+}
+
+// single is the error of a transaction that is not halved.
+func single(err error) error {
+	var p *poison
+	if errors.As(err, &p) {
+		return p.fault()
+	}
+	return err
+}
+
+// unavailable is the fault of a read that failed.
+func unavailable(err error) error {
+	var f *fault.Fault
+	if err == nil || errors.As(err, &f) {
+		return err
+	}
+	return fault.Wrap(err, fault.Unavailable, "the store cannot be read at this moment").After(time.Second)
+}

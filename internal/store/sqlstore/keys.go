@@ -1,0 +1,198 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/einmal/einmal/internal/domain/evidence"
+	"github.com/einmal/einmal/internal/ground/clock"
+	"github.com/einmal/einmal/internal/ground/fault"
+	"github.com/einmal/einmal/internal/ground/ident"
+	"github.com/einmal/einmal/internal/store"
+)
+
+var (
+	insertSealing = define(`insert into sealing_key (tenant, day, wrapped) select {1}, {2}, {3} where true on conflict (tenant, day) do nothing`)
+	findSealing   = define(`select id, wrapped from sealing_key where tenant = {1} and day = {2}`)
+	readSealing   = define(`select wrapped from sealing_key where id = {1}`)
+	readOwnKey    = define(`select wrapped from own_key where message_id = {1}`)
+	// A key whose message still waits is kept: its text is needed to send it, and its validity is as short.
+	destroyOwn = define(`delete from own_key where message_id in (select k.message_id from own_key k
+		join message_state s on s.message_id = k.message_id where k.ends <= {1} and (s.queue < {2} or s.valid_until <= {1}) limit {3})`)
+)
+
+// EnsureSealingKey implements store.Registry.
+func (s *Store) EnsureSealingKey(ctx context.Context, tenant ident.Partition, day int32, wrapped []byte) (id int64, stored []byte, err error) {
+	err = s.once(ctx, func(t *tx) error {
+		if _, err := t.exec(context.Background(), insertSealing, nil, tenant, day, wrapped); err != nil {
+			return err
+		}
+		return t.row(context.Background(), findSealing, nil, scan1(&id, &stored), tenant, day)
+	})
+	return id, stored, err
+}
+
+// SealingKey implements store.Registry.
+func (s *Store) SealingKey(ctx context.Context, id int64) ([]byte, error) {
+	return s.secret(ctx, readSealing, id)
+}
+
+// OwnKey implements store.Registry.
+func (s *Store) OwnKey(ctx context.Context, m ident.Message) ([]byte, error) {
+	return s.secret(ctx, readOwnKey, m)
+}
+
+func (s *Store) secret(ctx context.Context, q *template, id any) ([]byte, error) {
+	var wrapped []byte
+	err := s.read().row(ctx, q, nil, scan1(&wrapped), id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, fault.New(fault.NotFound, "the key was destroyed: what it sealed cannot be read any more")
+	}
+	return wrapped, unavailable(err)
+}
+
+// DestroyOwnKeys implements store.Registry.
+func (s *Store) DestroyOwnKeys(ctx context.Context, limit int) (int, error) {
+	var n int64
+	err := s.once(ctx, func(t *tx) error {
+		now, err := t.now(context.Background())
+		if err != nil {
+			return err
+		}
+		n, err = t.exec(context.Background(), destroyOwn, nil, now, evidence.FirstFlow, limit)
+		return err
+	})
+	return int(n), err
+}
+
+var (
+	insertKey = define(`insert into api_key (id, tenant, name, hash, scopes, created_at, revoked_at) select {1}, {2}, {3}, {4}, {5}, {6}, 0 where true`)
+	readKey   = define(`select id, tenant, name, hash, scopes, created_at, revoked_at from api_key where id = {1}`)
+	listKeys  = define(`select id, tenant, name, hash, scopes, created_at, revoked_at from api_key where tenant = {1} order by created_at, id`)
+	revokeKey = define(`update api_key set revoked_at = {1} where tenant = {2} and id = {3} and revoked_at = 0`)
+)
+
+// PutKey implements store.Keys.
+func (s *Store) PutKey(ctx context.Context, k store.APIKey) error {
+	return s.once(ctx, func(t *tx) error {
+		now, err := t.now(context.Background())
+		if err != nil {
+			return err
+		}
+		_, err = t.exec(context.Background(), insertKey, nil, k.ID, k.Tenant, k.Name, k.Hash, k.Scopes, now)
+		return err
+	})
+}
+
+func scanKey(res *sql.Rows) (store.APIKey, error) {
+	var (
+		k    store.APIKey
+		hash []byte
+	)
+	err := res.Scan(&k.ID, &k.Tenant, &k.Name, &hash, &k.Scopes, &k.CreatedAt, &k.RevokedAt)
+	k.Hash = keyFrom(hash)
+	return k, err
+}
+
+// Key implements store.Keys.
+func (s *Store) Key(ctx context.Context, id string) (k store.APIKey, err error) {
+	err = s.read().row(ctx, readKey, nil, func(res *sql.Rows) (err error) {
+		k, err = scanKey(res)
+		return err
+	}, id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return k, fault.New(fault.NotFound, "there is no such key")
+	}
+	return k, unavailable(err)
+}
+
+// ListKeys implements store.Keys.
+func (s *Store) ListKeys(ctx context.Context, tenant ident.Partition) ([]store.APIKey, error) {
+	var all []store.APIKey
+	err := s.read().query(ctx, listKeys, nil, func(res *sql.Rows) error {
+		k, err := scanKey(res)
+		all = append(all, k)
+		return err
+	}, tenant)
+	return all, unavailable(err)
+}
+
+// RevokeKey implements store.Keys.
+func (s *Store) RevokeKey(ctx context.Context, tenant ident.Partition, id string) error {
+	return s.once(ctx, func(t *tx) error {
+		now, err := t.now(context.Background())
+		if err != nil {
+			return err
+		}
+		n, err := t.exec(context.Background(), revokeKey, nil, now, tenant, id)
+		if err == nil && n == 0 {
+			return fault.New(fault.NotFound, "there is no such live key")
+		}
+		return err
+	})
+}
+
+var (
+	insertSlots = define(`insert into bind_slot (connection, n, node, fence, lease_until)
+		select {1}, n, {2}, 0, 0 from {rows n int} where true order by n on conflict (connection, n) do nothing`)
+	findSlot = define(`select n, fence from bind_slot where connection = {1} and n < {2} and (lease_until <= {3} or node = {4}) order by n limit 1 {skip}`)
+	takeSlot = define(`update bind_slot set node = {1}, fence = {2}, lease_until = {3} where connection = {4} and n = {5}`)
+	moveSlot = define(`update bind_slot set lease_until = {1} where connection = {2} and n = {3} and fence = {4} and node = {5} and lease_until > {6}`)
+)
+
+// TakeSlot implements store.Slots.
+func (s *Store) TakeSlot(ctx context.Context, connection int64, n int, node ident.Node, lease time.Duration) (store.Slot, bool, error) {
+	slot, ok := store.Slot{Connection: connection}, false
+	err := s.once(ctx, func(t *tx) error {
+		ctx := context.Background()
+		all := &rows{}
+		for i := range n {
+			all.add(i)
+		}
+		if _, err := t.exec(ctx, insertSlots, all, connection, []byte{}); err != nil {
+			return err
+		}
+		now, err := t.now(ctx)
+		if err != nil {
+			return err
+		}
+		err = t.row(ctx, findSlot, nil, scan1(&slot.N, &slot.Fence), connection, n, now, node)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		ok = true
+		slot.Fence++
+		_, err = t.exec(ctx, takeSlot, nil, node, slot.Fence, now.Add(lease), connection, slot.N)
+		return err
+	})
+	return slot, ok && err == nil, err
+}
+
+// RenewSlot implements store.Slots.
+func (s *Store) RenewSlot(ctx context.Context, slot store.Slot, node ident.Node, lease time.Duration) (bool, error) {
+	return s.moveSlot(ctx, slot, node, func(now clock.Micros) clock.Micros { return now.Add(lease) })
+}
+
+// GiveSlot implements store.Slots.
+func (s *Store) GiveSlot(ctx context.Context, slot store.Slot, node ident.Node) error {
+	_, err := s.moveSlot(ctx, slot, node, func(clock.Micros) clock.Micros { return 0 })
+	return err
+}
+
+func (s *Store) moveSlot(ctx context.Context, slot store.Slot, node ident.Node, until func(now clock.Micros) clock.Micros) (bool, error) {
+	var n int64
+	err := s.once(ctx, func(t *tx) error {
+		now, err := t.now(context.Background())
+		if err != nil {
+			return err
+		}
+		n, err = t.exec(context.Background(), moveSlot, nil, until(now), slot.Connection, slot.N, slot.Fence, node, now)
+		return err
+	})
+	return n == 1, err
+}

@@ -1,0 +1,213 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+
+	"github.com/einmal/einmal/internal/domain/evidence"
+	"github.com/einmal/einmal/internal/domain/message"
+	"github.com/einmal/einmal/internal/ground/clock"
+	"github.com/einmal/einmal/internal/ground/ident"
+	"github.com/einmal/einmal/internal/store"
+)
+
+var (
+	lockClaims = define(`select s.message_id, s.fence, s.ready_at, s.node from message_state s join {rows id bytes} on s.message_id = r.id
+		where s.state = {1} and s.queue = {2} order by s.message_id {update}`)
+	readClaims = define(`select m.id, m.tenant, m.sender, m.destination, m.content, m.valid_until, k.wrapped,
+		(select coalesce(max(a.attempt), 0) from attempt_part a where a.message_id = m.id)
+		from {rows id bytes} join message m on m.id = r.id left join own_key k on k.message_id = m.id`)
+	readOpen = define(`select a.message_id, a.attempt, a.reference, a.opened_at from {rows id bytes} join attempt_part a on a.message_id = r.id
+		where a.outcome = {1}`)
+	openClaims  = define(`update message_state set ready_at = {1} from {rows id bytes} where message_state.message_id = r.id`)
+	insertParts = define(`insert into attempt_part (message_id, attempt, part, connection, node, outcome, delivery, external_id, reference,
+		code, code_name, opened_at, answered_at, source_sent, destination_sent, receipt_requested, status_raw, error_code, delivered_at)
+		select id, attempt, part, {1}, {2}, {3}, {4}, {5}, reference, {6}, {6}, {7}, 0, source, destination, 1, {6}, {6}, 0
+		from {rows id bytes, attempt int, part int, reference int, source text, destination text}`)
+	openReferences = define(`delete from external_id where id_space = {1} and kind = {2} and id in (select id from {rows id bytes})`)
+)
+
+// OpenAttempts implements store.Dispatcher. The fence and the lease are checked under the message's lock: a
+// worker that was paused past its lease opens nothing (I9).
+func (s *Store) OpenAttempts(ctx context.Context, spec store.OpenSpec, claims []store.Claimed) ([]store.Opened, error) {
+	if spec.LookBack == 0 {
+		spec.LookBack = defaultLookBack
+	}
+	var opened []store.Opened
+	err := s.persist(ctx, func(t *tx, again bool) (err error) {
+		if again {
+			if opened, err = t.alreadyOpened(context.Background(), claims); err != nil || len(opened) > 0 {
+				return err
+			}
+		}
+		opened, err = t.openAttempts(context.Background(), spec, claims)
+		return err
+	})
+	return opened, single(err)
+}
+
+// alreadyOpened finds the attempts that an earlier try of this very call has committed: none of the claims had
+// an open attempt before.
+func (t *tx) alreadyOpened(ctx context.Context, claims []store.Claimed) ([]store.Opened, error) {
+	ids := &rows{}
+	for _, c := range claims {
+		ids.add(c.Message)
+	}
+	if err := t.query(ctx, lockClaims, ids, func(*sql.Rows) error { return nil }, message.Sending, evidence.QueueLease); err != nil {
+		return nil, err
+	}
+	open := map[ident.Message]store.Opened{}
+	err := t.query(ctx, readOpen, ids, func(res *sql.Rows) error {
+		var (
+			id []byte
+			o  store.Opened
+		)
+		err := res.Scan(&id, &o.Attempt, &o.Reference, &o.OpenedAt)
+		open[ident.Message(keyFrom(id))] = o
+		return err
+	}, message.OutcomeOpen)
+	if err != nil || len(open) == 0 {
+		return nil, err
+	}
+	drafts, err := t.draftAttempts(ctx, claims, ids)
+	opened := make([]store.Opened, 0, len(open))
+	for _, o := range drafts {
+		if have, ok := open[o.Message]; ok {
+			o.Attempt, o.Reference, o.OpenedAt = have.Attempt, have.Reference, have.OpenedAt
+			opened = append(opened, o)
+		}
+	}
+	return opened, err
+}
+
+func (t *tx) openAttempts(ctx context.Context, spec store.OpenSpec, claims []store.Claimed) ([]store.Opened, error) {
+	ids := &rows{}
+	for _, c := range claims {
+		ids.add(c.Message)
+	}
+	drafts, err := t.draftAttempts(ctx, claims, ids)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.giveReferences(ctx, spec, drafts); err != nil {
+		return nil, err
+	}
+	lawful, now, err := t.lockLawful(ctx, spec, ids)
+	if err != nil {
+		return nil, err
+	}
+	lost := &rows{} // references of claims that are lost
+	opened := slices.DeleteFunc(drafts, func(o store.Opened) bool {
+		if lawful[o.Message] == o.Fence {
+			return false
+		}
+		if o.Reference >= 0 {
+			lost.add(referenceID(uint16(o.Reference)))
+		}
+		return true
+	})
+	if _, err := t.exec(ctx, openReferences, lost, spec.IDSpace, kindReference); err != nil {
+		return nil, err
+	}
+	return opened, t.insertAttempts(ctx, spec, opened, now)
+}
+
+// draftAttempts reads what the attempts need. Message rows never change, and the number of attempts is changed
+// by the claim's owner alone: the fence that is checked later proves that this is still us.
+func (t *tx) draftAttempts(ctx context.Context, claims []store.Claimed, ids *rows) ([]store.Opened, error) {
+	byID := make(map[ident.Message]store.Claimed, len(claims))
+	for _, c := range claims {
+		byID[c.Message] = c
+	}
+	var drafts []store.Opened
+	err := t.query(ctx, readClaims, ids, func(res *sql.Rows) error {
+		var (
+			id   []byte
+			last uint16
+			o    = store.Opened{Part: 1, Reference: -1}
+		)
+		if err := res.Scan(&id, &o.Tenant, &o.Sender, &o.Destination, &o.Content, &o.ValidUntil, &o.OwnKey, &last); err != nil {
+			return err
+		}
+		o.Claimed, o.Attempt = byID[ident.Message(keyFrom(id))], last+1
+		drafts = append(drafts, o)
+		return nil
+	})
+	return drafts, err
+}
+
+// giveReferences takes the external-id records, which come before messages in the lock order.
+func (t *tx) giveReferences(ctx context.Context, spec store.OpenSpec, drafts []store.Opened) error {
+	if !spec.WithReference {
+		return nil
+	}
+	now, err := t.now(ctx)
+	if err != nil {
+		return err
+	}
+	parts := make([]partKey, len(drafts))
+	for i, o := range drafts {
+		parts[i] = partKey{o.Message, o.Attempt, o.Part}
+	}
+	refs, err := t.takeOwnReferences(ctx, spec, parts, now)
+	for i := range refs {
+		drafts[i].Reference = refs[i]
+	}
+	return err
+}
+
+// lockLawful locks the messages and returns the fences of those that are claimed by this node under a lease
+// that still runs.
+func (t *tx) lockLawful(ctx context.Context, spec store.OpenSpec, ids *rows) (map[ident.Message]int64, clock.Micros, error) {
+	type claim struct {
+		id    ident.Message
+		fence int64
+		until clock.Micros
+	}
+	var locked []claim
+	err := t.query(ctx, lockClaims, ids, func(res *sql.Rows) error {
+		var (
+			id, node []byte
+			c        claim
+		)
+		if err := res.Scan(&id, &c.fence, &c.until, &node); err != nil {
+			return err
+		}
+		c.id = ident.Message(keyFrom(id))
+		if ident.Node(keyFrom(node)) == spec.Node {
+			locked = append(locked, c)
+		}
+		return nil
+	}, message.Sending, evidence.QueueLease)
+	if err != nil {
+		return nil, 0, err
+	}
+	now, err := t.now(ctx)
+	lawful := make(map[ident.Message]int64, len(locked))
+	for _, c := range locked {
+		if now < c.until {
+			lawful[c.id] = c.fence
+		}
+	}
+	return lawful, now, err
+}
+
+func (t *tx) insertAttempts(ctx context.Context, spec store.OpenSpec, opened []store.Opened, now clock.Micros) error {
+	parts, ids := &rows{}, &rows{}
+	for i := range opened {
+		o := &opened[i]
+		o.OpenedAt = now
+		source, destination := o.Sender, o.Destination
+		if spec.Addressing != nil {
+			source, destination = spec.Addressing(o.Sender, o.Destination)
+		}
+		parts.add(o.Message, o.Attempt, o.Part, o.Reference, source, destination)
+		ids.add(o.Message)
+	}
+	if _, err := t.exec(ctx, insertParts, parts, spec.Connection, spec.Node, message.OutcomeOpen, message.DeliveryNone, []byte{}, "", now); err != nil {
+		return err
+	}
+	_, err := t.exec(ctx, openClaims, ids, now.Add(spec.AnswerBy))
+	return err
+}

@@ -1,0 +1,233 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/einmal/einmal/internal/domain/evidence"
+	"github.com/einmal/einmal/internal/domain/intent"
+	"github.com/einmal/einmal/internal/ground/fault"
+	"github.com/einmal/einmal/internal/ground/ident"
+	"github.com/einmal/einmal/internal/store"
+)
+
+const messageColumns = `m.id, m.tenant, m.created_at, m.decision_id, m.purpose, m.kind, m.policy_id, m.destination, m.sender,
+	m.event_type, m.event_id, m.event_version, m.template_id, m.template_version, m.correlation_id, m.connection, m.flow,
+	m.intent_key, m.content, m.metadata, m.valid_until, m.receipt_until, s.state, s.since, s.final`
+
+func scanMessage(res *sql.Rows) (*store.Message, error) {
+	var (
+		m                 store.Message
+		id, decision, key []byte
+		final             int
+	)
+	err := res.Scan(&id, &m.Tenant, &m.CreatedAt, &decision, &m.Purpose, &m.Kind, &m.PolicyID, &m.Destination, &m.Sender,
+		&m.Event.Type, &m.Event.ID, &m.Event.Version, &m.Template.ID, &m.Template.Version, &m.CorrelationID, &m.Connection, &m.Flow,
+		&key, &m.Content, &m.Metadata, &m.ValidUntil, &m.ReceiptUntil, &m.State, &m.Since, &final)
+	m.ID, m.Decision, m.IntentKey = ident.Message(keyFrom(id)), ident.Decision(keyFrom(decision)), keyFrom(key)
+	m.Metadata, m.Final = orNil(m.Metadata), final == 1
+	return &m, err
+}
+
+var (
+	readMessage    = define(`select ` + messageColumns + ` from message m join message_state s on s.message_id = m.id where m.id = {1} and m.tenant = {2}`)
+	readAttempts   = define(`select ` + attemptColumns + ` from attempt_part a join {rows id bytes} on a.message_id = r.id order by a.message_id, a.attempt, a.part`)
+	readEventsOf   = define(`select n, at, kind, from_state, to_state, attempt, part, receipt_id, detail from event where message_id = {1} and tenant = {2} and n > {3} order by n limit {4}`)
+	attemptColumns = `a.message_id, a.attempt, a.part, a.outcome, a.delivery, a.external_id, a.reference, a.code, a.code_name, a.answered_at, a.status_raw, a.error_code, a.delivered_at, a.connection, a.node, a.opened_at, a.receipt_requested, a.source_sent, a.destination_sent`
+)
+
+// Message implements store.Reader.
+func (s *Store) Message(ctx context.Context, tenant ident.Partition, id ident.Message) (*store.Message, error) {
+	var found []*store.Message
+	err := s.read().query(ctx, readMessage, nil, func(res *sql.Rows) error {
+		m, err := scanMessage(res)
+		found = append(found, m)
+		return err
+	}, id, tenant)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	if len(found) == 0 {
+		return nil, notFound("message")
+	}
+	return found[0], s.addAttempts(ctx, found)
+}
+
+func notFound(what string) error { return fault.New(fault.NotFound, "there is no such %s", what) }
+
+func (s *Store) addAttempts(ctx context.Context, messages []*store.Message) error {
+	ids, byID := &rows{}, map[ident.Message]*store.Message{}
+	for _, m := range messages {
+		ids.add(m.ID)
+		byID[m.ID] = m
+	}
+	return unavailable(s.read().query(ctx, readAttempts, ids, func(res *sql.Rows) error {
+		var (
+			id, external, node []byte
+			asked              int
+			a                  store.Attempt
+		)
+		if err := res.Scan(&id, &a.Attempt.Attempt, &a.Part, &a.Outcome, &a.Delivery, &external, &a.Reference, &a.Code, &a.CodeName, &a.AnsweredAt,
+			&a.StatusRaw, &a.ErrorCode, &a.DeliveredAt, &a.Connection, &node, &a.OpenedAt, &asked, &a.SourceSent, &a.DestinationSent); err != nil {
+			return err
+		}
+		a.ExternalID, a.Node, a.Receipt = orNil(external), ident.Node(keyFrom(node)), asked == 1
+		m := byID[ident.Message(keyFrom(id))]
+		m.Attempts = append(m.Attempts, a)
+		return nil
+	}))
+}
+
+// Events implements store.Reader.
+func (s *Store) Events(ctx context.Context, tenant ident.Partition, id ident.Message, after uint32, limit int) ([]evidence.Event, error) {
+	var all []evidence.Event
+	err := s.read().query(ctx, readEventsOf, nil, func(res *sql.Rows) error {
+		e, err := scanEvent(res)
+		all = append(all, e)
+		return err
+	}, id, tenant, after, limit)
+	return all, unavailable(err)
+}
+
+func scanEvent(res *sql.Rows, before ...any) (evidence.Event, error) {
+	var (
+		e       evidence.Event
+		receipt []byte
+		detail  string
+	)
+	if err := res.Scan(append(before, &e.N, &e.At, &e.Kind, &e.From, &e.To, &e.Attempt, &e.Part, &receipt, &detail)...); err != nil {
+		return e, err
+	}
+	e.Receipt = ident.Receipt(keyFrom(receipt))
+	if detail == "" {
+		return e, nil
+	}
+	return e, json.Unmarshal([]byte(detail), &e.Detail)
+}
+
+// clause is one condition of a list, with its parameters. The conditions are constants of this package; only
+// values come from outside.
+type clause struct {
+	sql  string // with %s for each parameter
+	args []any
+}
+
+// listTemplates keeps one template for each combination of conditions that was asked for.
+var listTemplates sync.Map // text → *template
+
+func list(selectFrom, order string, clauses []clause, limit int) (*template, []any) {
+	var (
+		conditions []string
+		args       []any
+	)
+	for _, c := range clauses {
+		params := make([]any, len(c.args))
+		for i, a := range c.args {
+			args = append(args, a)
+			params[i] = fmt.Sprintf("{%d}", len(args))
+		}
+		conditions = append(conditions, fmt.Sprintf(c.sql, params...))
+	}
+	args = append(args, limit)
+	text := fmt.Sprintf("%s where %s order by %s limit {%d}", selectFrom, strings.Join(conditions, " and "), order, len(args))
+	q, ok := listTemplates.Load(text)
+	if !ok {
+		q, _ = listTemplates.LoadOrStore(text, define(text))
+	}
+	return q.(*template), args
+}
+
+// after is the condition of a page that goes on where another ended.
+func after(p store.Page, at, id string) []clause {
+	if p.At == 0 {
+		return nil
+	}
+	return []clause{{"(" + at + ", " + id + ") < (%s, %s)", []any{p.At, p.ID}}}
+}
+
+// Messages implements store.Reader.
+func (s *Store) Messages(ctx context.Context, tenant ident.Partition, f store.MessageFilter, p store.Page) ([]*store.Message, error) {
+	clauses := append([]clause{{"m.tenant = %s", []any{tenant}}}, messageClauses(f)...)
+	only, err := s.namedMessages(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	if only != nil {
+		clauses = append(clauses, *only)
+	}
+	q, args := list(`select `+messageColumns+` from message m join message_state s on s.message_id = m.id`,
+		"m.created_at desc, m.id desc", append(clauses, after(p, "m.created_at", "m.id")...), p.Limit)
+	var all []*store.Message
+	err = s.read().query(ctx, q, nil, func(res *sql.Rows) error {
+		m, err := scanMessage(res)
+		all = append(all, m)
+		return err
+	}, args...)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	return all, s.addAttempts(ctx, all)
+}
+
+func messageClauses(f store.MessageFilter) []clause {
+	var all []clause
+	add := func(wanted bool, sql string, arg any) {
+		if wanted {
+			all = append(all, clause{sql, []any{arg}})
+		}
+	}
+	add(f.Destination != "", "m.destination = %s", f.Destination)
+	add(f.EventID != "", "m.event_id = %s", f.EventID)
+	add(f.CorrelationID != "", "m.correlation_id = %s", f.CorrelationID)
+	add(f.Purpose != "", "m.purpose = %s", f.Purpose)
+	add(f.State != 0, "s.state = %s", f.State)
+	add(!f.IntentKey.IsZero(), "m.intent_key = %s", f.IntentKey)
+	add(f.From != 0, "m.created_at >= %s", f.From)
+	add(f.Until != 0, "m.created_at < %s", f.Until)
+	return all
+}
+
+var (
+	findByExternal    = define(`select candidates from external_id where kind = {1} and id = {2} and id_space in (select id_space from connection)`)
+	findByIdempotency = define(`select d.message_id from register g join decision d on d.id = g.owner where g.space = {1} and g.key = {2}`)
+)
+
+// namedMessages finds the messages that an external id or an idempotency key names; nil: neither was given.
+func (s *Store) namedMessages(ctx context.Context, f store.MessageFilter) (*clause, error) {
+	var ids []any
+	var err error
+	switch {
+	case f.ExternalID != "":
+		err = s.read().query(ctx, findByExternal, nil, func(res *sql.Rows) error {
+			var candidates []byte
+			err := res.Scan(&candidates)
+			for _, k := range partKeys(candidates) {
+				ids = append(ids, k.Message)
+			}
+			return err
+		}, kindExternal, []byte(f.ExternalID))
+	case !f.IdempotencyKey.IsZero():
+		err = s.read().query(ctx, findByIdempotency, nil, func(res *sql.Rows) error {
+			var id []byte
+			err := res.Scan(&id)
+			ids = append(ids, id)
+			return err
+		}, intent.SpaceIdempotency, f.IdempotencyKey)
+	default:
+		return nil, nil
+	}
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return nil, unavailable(err)
+	}
+	if len(ids) == 0 {
+		return &clause{sql: "1 = 0"}, nil
+	}
+	ids = ids[:min(len(ids), 4)] // the placeholders of a list end at nine
+	marks := strings.TrimSuffix(strings.Repeat("%s, ", len(ids)), ", ")
+	return &clause{"m.id in (" + marks + ")", ids}, nil
+}

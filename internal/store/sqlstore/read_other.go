@@ -1,0 +1,104 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/einmal/einmal/internal/ground/ident"
+	"github.com/einmal/einmal/internal/store"
+)
+
+var readDecision = define(`select ` + decisionColumns + ` from decision d where d.id = {1} and d.tenant = {2}`)
+
+// Decision implements store.Reader.
+func (s *Store) Decision(ctx context.Context, tenant ident.Partition, id ident.Decision) (d *store.Decision, err error) {
+	err = s.read().query(ctx, readDecision, nil, func(res *sql.Rows) (err error) {
+		d, err = scanDecision(res)
+		return err
+	}, id, tenant)
+	if err == nil && d == nil {
+		return nil, notFound("decision")
+	}
+	return d, unavailable(err)
+}
+
+// Decisions implements store.Reader.
+func (s *Store) Decisions(ctx context.Context, tenant ident.Partition, about ident.Message, p store.Page) ([]*store.Decision, error) {
+	clauses := []clause{{"d.tenant = %s", []any{tenant}}}
+	if !about.IsZero() {
+		clauses = append(clauses, clause{"d.message_id = %s", []any{about}})
+	}
+	q, args := list(`select `+decisionColumns+` from decision d`, "d.at desc, d.id desc", append(clauses, after(p, "d.at", "d.id")...), p.Limit)
+	var all []*store.Decision
+	err := s.read().query(ctx, q, nil, func(res *sql.Rows) error {
+		d, err := scanDecision(res)
+		all = append(all, d)
+		return err
+	}, args...)
+	return all, unavailable(err)
+}
+
+// ownReceipt is the condition for a receipt to be shown to a tenant: it had an effect on one of its messages,
+// or the tenant is the installation's own.
+func ownReceipt(tenant ident.Partition) []clause {
+	if tenant == installation {
+		return []clause{{sql: "1 = 1"}}
+	}
+	return []clause{{"exists (select 1 from event e where e.receipt_id = p.id and e.tenant = %s)", []any{tenant}}}
+}
+
+// Receipt implements store.Reader.
+func (s *Store) Receipt(ctx context.Context, tenant ident.Partition, id ident.Receipt) (*store.LoggedReceipt, error) {
+	all, err := s.receipts(ctx, append(ownReceipt(tenant), clause{"p.id = %s", []any{id}}), 1)
+	if err == nil && len(all) == 0 {
+		return nil, notFound("receipt")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return all[0], nil
+}
+
+// Receipts implements store.Reader.
+func (s *Store) Receipts(ctx context.Context, tenant ident.Partition, about ident.Message, p store.Page) ([]*store.LoggedReceipt, error) {
+	clauses := ownReceipt(tenant)
+	if !about.IsZero() {
+		clauses = []clause{{"p.id in (select e.receipt_id from event e where e.message_id = %s and e.tenant = %s)", []any{about, tenant}}}
+	}
+	return s.receipts(ctx, append(clauses, after(p, "p.received_at", "p.id")...), p.Limit)
+}
+
+func (s *Store) receipts(ctx context.Context, clauses []clause, limit int) ([]*store.LoggedReceipt, error) {
+	q, args := list(`select `+receiptColumns+` from receipt p`, "p.received_at desc, p.id desc", clauses, limit)
+	var all []*store.LoggedReceipt
+	err := s.read().query(ctx, q, nil, func(res *sql.Rows) error {
+		r, err := scanReceipt(res)
+		all = append(all, r)
+		return err
+	}, args...)
+	return all, unavailable(err)
+}
+
+// Exceptions implements store.Reader.
+func (s *Store) Exceptions(ctx context.Context, tenant ident.Partition, about ident.Message, p store.Page) ([]*store.ExceptionView, error) {
+	clauses := []clause{{"x.tenant = %s", []any{tenant}}}
+	if !about.IsZero() {
+		clauses = append(clauses, clause{"x.message_id = %s", []any{about}})
+	}
+	q, args := list(`select x.id, x.tenant, x.connection, x.kind, x.at, x.message_id, x.attempt, x.part, x.receipt_id, x.detail, x.open, g.count
+		from exception x join exception_group g on g.tenant = x.tenant and g.connection = x.connection and g.kind = x.kind and g.hour = x.hour`,
+		"x.at desc, x.id desc", append(clauses, after(p, "x.at", "x.id")...), p.Limit)
+	var all []*store.ExceptionView
+	err := s.read().query(ctx, q, nil, func(res *sql.Rows) error {
+		var (
+			x                store.ExceptionView
+			id, msg, receipt []byte
+			open             int
+		)
+		err := res.Scan(&id, &x.Tenant, &x.Connection, &x.Kind, &x.At, &msg, &x.Attempt, &x.Part, &receipt, &x.Detail, &open, &x.GroupCount)
+		x.ID, x.Message, x.Receipt, x.Open = ident.Exception(keyFrom(id)), ident.Message(keyFrom(msg)), ident.Receipt(keyFrom(receipt)), open == 1
+		all = append(all, &x)
+		return err
+	}, args...)
+	return all, unavailable(err)
+}

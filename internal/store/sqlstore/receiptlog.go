@@ -1,0 +1,108 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/einmal/einmal/internal/ground/ident"
+	"github.com/einmal/einmal/internal/store"
+)
+
+const receiptColumns = `p.id, p.seq, p.connection, p.id_space, p.received_at, p.kind, p.payload, p.headers, p.peer, p.bind, p.provider_event_id,
+	p.external_id, p.reference, p.status, p.state, p.error_code, p.source, p.dest, p.submit_date, p.done_date, p.parsed, p.parser, p.event_key`
+
+func scanReceipt(res *sql.Rows, more ...any) (*store.LoggedReceipt, error) {
+	var (
+		r                 store.LoggedReceipt
+		id, external, key []byte
+	)
+	dest := append([]any{&id, &r.Seq, &r.Connection, &r.IDSpace, &r.ReceivedAt, &r.Kind, &r.Payload, &r.Headers, &r.Peer, &r.Bind, &r.EventID,
+		&external, &r.Reference, &r.Status, &r.State, &r.ErrorCode, &r.Source, &r.Dest, &r.SubmitDate, &r.DoneDate, &r.Parsed, &r.Parser, &key}, more...)
+	if err := res.Scan(dest...); err != nil {
+		return nil, err
+	}
+	r.ID, r.ExternalID, r.EventKey = ident.Receipt(keyFrom(id)), orNil(external), keyFrom(key)
+	return &r, nil
+}
+
+var (
+	insertReceipts = define(`insert into receipt (id, connection, id_space, received_at, kind, payload, headers, peer, bind, provider_event_id,
+		external_id, reference, status, state, error_code, source, dest, submit_date, done_date, parsed, parser, event_key)
+		select * from {rows id bytes, connection int, id_space int, received_at int, kind text, payload bytes, headers text, peer text, bind text, provider_event_id text,
+		external_id bytes, reference int, status text, state text, error_code text, source text, dest text, submit_date text, done_date text, parsed text, parser text, event_key bytes}
+		where true on conflict (id) do nothing`)
+	insertIntake = define(`insert into intake (receipt_id, due_at, waited) select id, {1}, 0 from {rows id bytes} where true on conflict (receipt_id) do nothing`)
+	readSeqs     = define(`select p.id, p.seq, p.received_at from receipt p join {rows id bytes} on p.id = r.id`)
+)
+
+// LogReceipts implements store.ReceiptLog. Ids are made by the caller, so that a commit that was lost and is
+// made again appends nothing twice.
+func (s *Store) LogReceipts(ctx context.Context, rs []*store.LoggedReceipt, retryAfter time.Duration) error {
+	return s.once(ctx, func(t *tx) error { return t.logReceipts(context.Background(), rs, retryAfter) })
+}
+
+func (t *tx) logReceipts(ctx context.Context, rs []*store.LoggedReceipt, retryAfter time.Duration) error {
+	now, err := t.now(ctx)
+	if err != nil {
+		return err
+	}
+	log, ids := &rows{}, &rows{}
+	byID := make(map[ident.Receipt]*store.LoggedReceipt, len(rs))
+	for _, r := range rs {
+		byID[r.ID] = r
+		ids.add(r.ID)
+		log.add(r.ID, r.Connection, r.IDSpace, now, r.Kind, some(r.Payload), r.Headers, r.Peer, r.Bind, r.EventID,
+			some(r.ExternalID), r.Reference, r.Status, r.State, r.ErrorCode, r.Source, r.Dest, r.SubmitDate, r.DoneDate, r.Parsed, r.Parser, r.EventKey)
+	}
+	if _, err := t.exec(ctx, insertReceipts, log); err != nil {
+		return err
+	}
+	if _, err := t.exec(ctx, insertIntake, ids, now.Add(retryAfter)); err != nil {
+		return err
+	}
+	return t.query(ctx, readSeqs, ids, func(res *sql.Rows) error {
+		var id []byte
+		var seq, at int64
+		if err := res.Scan(&id, &seq, &at); err != nil {
+			return err
+		}
+		r := byID[ident.Receipt(keyFrom(id))]
+		r.Seq, r.ReceivedAt = seq, micros(at)
+		return nil
+	})
+}
+
+var dueReceipts = define(`select ` + receiptColumns + `, i.waited from intake i join receipt p on p.id = i.receipt_id
+	where i.due_at <= {1} order by i.due_at, i.receipt_id limit {2}`)
+
+// DueReceipts implements store.ReceiptLog.
+func (s *Store) DueReceipts(ctx context.Context, limit int) ([]store.DueReceipt, error) {
+	t := s.read()
+	now, err := t.now(ctx)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	var due []store.DueReceipt
+	err = t.query(ctx, dueReceipts, nil, func(res *sql.Rows) error {
+		var waited int
+		r, err := scanReceipt(res, &waited)
+		if err == nil {
+			due = append(due, store.DueReceipt{LoggedReceipt: *r, Waited: waited == 1})
+		}
+		return err
+	}, now, limit)
+	return due, unavailable(err)
+}
+
+// FinishReceipts implements store.ReceiptLog.
+func (s *Store) FinishReceipts(ctx context.Context, ids []ident.Receipt) error {
+	r := &rows{}
+	for _, id := range ids {
+		r.add(id)
+	}
+	return s.once(ctx, func(t *tx) error {
+		_, err := t.exec(context.Background(), deleteIntake, r)
+		return err
+	})
+}

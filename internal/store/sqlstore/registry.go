@@ -1,0 +1,169 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/einmal/einmal/internal/ground/clock"
+	"github.com/einmal/einmal/internal/ground/fault"
+	"github.com/einmal/einmal/internal/ground/ident"
+	"github.com/einmal/einmal/internal/store"
+)
+
+func micros(n int64) clock.Micros { return clock.Micros(n) }
+
+// ensureTries bounds how often two processes may race for the next number of a table of names.
+const ensureTries = 10
+
+// ensure returns the number that find gives; if there is no row, insert makes one and find is asked again. A
+// new number is the highest one and one more: tables of names are small. Who loses the race for a number asks
+// again.
+func (s *Store) ensure(ctx context.Context, find, insert *template, args ...any) (id int64, err error) {
+	for range ensureTries {
+		err = s.read().row(ctx, find, nil, scan1(&id), args...)
+		if !errors.Is(err, sql.ErrNoRows) {
+			return id, unavailable(err)
+		}
+		err = s.once(ctx, func(t *tx) error {
+			_, err := t.exec(context.Background(), insert, nil, args...)
+			return err
+		})
+		if err != nil {
+			return 0, err
+		}
+	}
+	return 0, fault.New(fault.Unavailable, "too many processes make names at the same moment; try again")
+}
+
+var (
+	findTenant       = define(`select id from tenant where name = {1}`)
+	insertTenant     = define(`insert into tenant (id, name) select coalesce(max(id), 0) + 1, {1} from tenant where true on conflict do nothing`)
+	findConnection   = define(`select id from connection where name = {1}`)
+	insertConnection = define(`insert into connection (id, name, id_space)
+		select coalesce(max(id), 0) + 1, {1}, 0 from connection where true on conflict do nothing`)
+	setSpace = define(`update connection set id_space = coalesce((select o.id from connection o where o.name = {2}), id)
+		where name = {1} and id_space = 0`)
+	readSpace  = define(`select id_space from connection where name = {1}`)
+	findFlow   = define(`select id from flow where connection = {1} and lane = {2} and tenant = {3} and sender = {4}`)
+	insertFlow = define(`insert into flow (id, connection, lane, tenant, sender)
+		select coalesce(max(id), 15) + 1, {1}, {2}, {3}, {4} from flow where true on conflict do nothing`)
+)
+
+// EnsureTenant implements store.Registry.
+func (s *Store) EnsureTenant(ctx context.Context, name string) (ident.Partition, error) {
+	id, err := s.ensure(ctx, findTenant, insertTenant, name)
+	if err == nil && id > int64(ident.MaxPartition) {
+		return 0, fault.New(fault.Unavailable, "there are %d tenants, which is as many as one installation can have", ident.MaxPartition)
+	}
+	return ident.Partition(id), err
+}
+
+// EnsureConnection implements store.Registry.
+func (s *Store) EnsureConnection(ctx context.Context, name, idSpace string) (id, space int64, err error) {
+	if id, err = s.ensure(ctx, findConnection, insertConnection, name); err != nil {
+		return 0, 0, err
+	}
+	err = s.once(ctx, func(t *tx) error {
+		if _, err := t.exec(context.Background(), setSpace, nil, name, idSpace); err != nil {
+			return err
+		}
+		return t.row(context.Background(), readSpace, nil, scan1(&space), name)
+	})
+	return id, space, err
+}
+
+// EnsureFlow implements store.Registry.
+func (s *Store) EnsureFlow(ctx context.Context, f store.FlowSpec) (int64, error) {
+	return s.ensure(ctx, findFlow, insertFlow, f.Connection, f.Lane, f.Tenant, f.Sender)
+}
+
+var (
+	listFlows       = define(`select id, connection, lane, tenant, sender from flow where connection = {1} order by lane, id`)
+	listConnections = define(`select id, name from connection`)
+)
+
+// Flows implements store.Registry.
+func (s *Store) Flows(ctx context.Context, connection int64) ([]store.Flow, error) {
+	var all []store.Flow
+	err := s.read().query(ctx, listFlows, nil, func(res *sql.Rows) error {
+		var f store.Flow
+		err := res.Scan(&f.ID, &f.Connection, &f.Lane, &f.Tenant, &f.Sender)
+		all = append(all, f)
+		return err
+	}, connection)
+	return all, unavailable(err)
+}
+
+// ConnectionNames implements store.Registry.
+func (s *Store) ConnectionNames(ctx context.Context) (map[int64]string, error) {
+	names := map[int64]string{}
+	err := s.read().query(ctx, listConnections, nil, func(res *sql.Rows) error {
+		var (
+			id   int64
+			name string
+		)
+		err := res.Scan(&id, &name)
+		names[id] = name
+		return err
+	})
+	return names, unavailable(err)
+}
+
+func policyID(p store.PolicyVersion) string { return fmt.Sprintf("%s@%d", p.Name, p.Version) }
+
+var (
+	insertPolicy = define(`insert into policy (name, version, source) select {1}, {2}, {3} where true on conflict (name, version) do nothing`)
+	raiseHead    = define(`insert into policy_head (id, name, version) select 1, {1}, {2} where true on conflict (id) do update
+		set name = excluded.name, version = excluded.version where policy_head.name = excluded.name and policy_head.version < excluded.version`)
+	readHead = define(`select p.name, p.version, p.source from policy_head h join policy p on p.name = h.name and p.version = h.version where h.id = 1`)
+)
+
+// PutPolicy implements store.Registry.
+func (s *Store) PutPolicy(ctx context.Context, p store.PolicyVersion) error {
+	return s.once(ctx, func(t *tx) error {
+		if _, err := t.exec(context.Background(), insertPolicy, nil, p.Name, p.Version, p.Source); err != nil {
+			return err
+		}
+		_, err := t.exec(context.Background(), raiseHead, nil, p.Name, p.Version)
+		return err
+	})
+}
+
+// PolicyHead implements store.Registry.
+func (s *Store) PolicyHead(ctx context.Context) (store.PolicyVersion, error) {
+	var p store.PolicyVersion
+	err := s.read().row(ctx, readHead, nil, scan1(&p.Name, &p.Version, &p.Source))
+	if errors.Is(err, sql.ErrNoRows) {
+		return p, fault.New(fault.NotFound, "no policy is in force: start the gateway once, it stores its own")
+	}
+	return p, unavailable(err)
+}
+
+var (
+	readMeta   = define(`select value from meta where name = {1}`)
+	insertMeta = define(`insert into meta (name, value) select {1}, {2} where true on conflict (name) do nothing`)
+)
+
+// Meta implements store.Registry.
+func (s *Store) Meta(ctx context.Context, name string) (string, error) {
+	var value string
+	err := s.read().row(ctx, readMeta, nil, scan1(&value), name)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return value, unavailable(err)
+}
+
+// EnsureMeta implements store.Registry.
+func (s *Store) EnsureMeta(ctx context.Context, name, value string) (string, error) {
+	var stored string
+	err := s.once(ctx, func(t *tx) error {
+		if _, err := t.exec(context.Background(), insertMeta, nil, name, value); err != nil {
+			return err
+		}
+		return t.row(context.Background(), readMeta, nil, scan1(&stored), name)
+	})
+	return stored, err
+}

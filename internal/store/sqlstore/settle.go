@@ -1,0 +1,138 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+
+	"github.com/einmal/einmal/internal/domain/evidence"
+	"github.com/einmal/einmal/internal/domain/exception"
+	"github.com/einmal/einmal/internal/domain/intent"
+	"github.com/einmal/einmal/internal/domain/message"
+	"github.com/einmal/einmal/internal/ground/chaos"
+	"github.com/einmal/einmal/internal/ground/clock"
+	"github.com/einmal/einmal/internal/ground/fault"
+	"github.com/einmal/einmal/internal/ground/ident"
+	"github.com/einmal/einmal/internal/store"
+)
+
+// Settle implements store.Settler: outcomes, receipts, ends of times and wishes go one way, so that they meet.
+func (s *Store) Settle(ctx context.Context, news []store.News, rules store.Rules) ([]store.Settled, error) {
+	out := make([]store.Settled, len(news))
+	err := s.isolate(ctx, len(news), func(t *tx, lo, hi int, _ bool) error {
+		z := newSettling(t, rules, news[lo:hi])
+		if err := z.run(context.Background()); err != nil {
+			return err
+		}
+		copy(out[lo:hi], z.out)
+		return nil
+	}, func(i int, err error) { out[i] = store.Settled{Err: err} })
+	return out, err
+}
+
+// settling is one transaction of Settle. Its steps lock in the order that package store documents.
+type settling struct {
+	t     *tx
+	rules store.Rules
+	now   clock.Micros
+
+	news  []store.News // the given ones, then receipts that waited for one of their ids
+	given int
+	out   []store.Settled
+
+	records map[recordKey]*record // external-id records, locked
+	cases   map[ident.Message]*caseRow
+	owners  map[intent.Key][16]byte // of logical events: the first receipt
+
+	exceptions []exception.Exception
+	finished   []ident.Receipt // off the list of work
+	waiting    []ident.Receipt // on it until their grace is over
+	redact     []redaction
+}
+
+// redaction is a receipt of a message whose text is a secret.
+type redaction struct{ receipt ident.Receipt }
+
+func newSettling(t *tx, rules store.Rules, news []store.News) *settling {
+	return &settling{
+		t: t, rules: rules, news: news[:len(news):len(news)], given: len(news), out: make([]store.Settled, len(news)),
+		records: map[recordKey]*record{}, cases: map[ident.Message]*caseRow{}, owners: map[intent.Key][16]byte{},
+	}
+}
+
+func (z *settling) run(ctx context.Context) (err error) {
+	for _, step := range []func(context.Context) error{
+		z.lockIntake, z.lockRecords, z.gatherEarly, z.readMessages, z.lockRegisters, z.readClock, z.lockCases, z.fold, z.write,
+	} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	chaos.At(chaos.ReceiptApplied)
+	return nil
+}
+
+func (z *settling) readClock(ctx context.Context) (err error) {
+	z.now, err = z.t.now(ctx)
+	return err
+}
+
+// fold applies the news in order.
+func (z *settling) fold(ctx context.Context) error {
+	for i := range z.news {
+		var err error
+		switch {
+		case i < z.given && z.out[i].Known:
+			continue
+		case z.news[i].Kind == evidence.Receipt:
+			err = z.foldReceipt(ctx, i)
+		default:
+			z.foldOther(i)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// foldOther applies everything but a receipt to the message that it names.
+func (z *settling) foldOther(i int) {
+	n := &z.news[i]
+	c := z.cases[n.Message]
+	if c == nil || n.Tenant != nil && *n.Tenant != c.Tenant {
+		z.out[i].Err = fault.New(fault.NotFound, "there is no such message")
+		return
+	}
+	z.out[i].Message, z.out[i].Case = n.Message, &c.Case
+	if err := c.Apply(n.Evidence, z.now); err != nil {
+		z.out[i].Err = evidenceFault(err, c.State)
+		return
+	}
+	if n.Kind == evidence.Outcome {
+		z.releaseReference(n, c)
+	}
+}
+
+func evidenceFault(err error, s message.State) error {
+	if errors.Is(err, evidence.ErrNoAttempt) {
+		return fault.Wrap(err, fault.NotFound, "there is no such attempt")
+	}
+	return fault.Wrap(err, fault.State, "the message is %s", s)
+}
+
+// releaseReference frees the own reference of an attempt that needs it no more: it has a message id, or was
+// definitely not taken. While the outcome is unknown, or accepted without an id, the reference is all there is.
+func (z *settling) releaseReference(n *store.News, c *caseRow) {
+	if n.Reference < 0 {
+		return
+	}
+	for _, a := range c.Attempts {
+		if a.Attempt != n.Attempt || a.Part != n.Part {
+			continue
+		}
+		settled := a.Outcome.Definite() && (a.Outcome != message.OutcomeAccepted || len(a.ExternalID) > 0)
+		if r := z.records[referenceKey(n.IDSpace, n.Reference)]; r != nil && settled {
+			r.free(partKey{n.Message, n.Attempt, n.Part})
+		}
+	}
+}

@@ -1,0 +1,205 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+
+	"github.com/einmal/einmal/internal/domain/evidence"
+	"github.com/einmal/einmal/internal/domain/intent"
+	"github.com/einmal/einmal/internal/domain/message"
+	"github.com/einmal/einmal/internal/domain/policy"
+	"github.com/einmal/einmal/internal/ground/clock"
+	"github.com/einmal/einmal/internal/ground/ident"
+	"github.com/einmal/einmal/internal/store"
+)
+
+// caseRow is a message under its lock, with what the store needs beside the case.
+type caseRow struct {
+	evidence.Case
+	Destination string
+	Secret      bool // of kind authentication: receipts quote what must not stay
+	Keys        []intent.Key
+	before      evidence.Queue
+	beforeReady clock.Micros
+	locked      bool
+}
+
+var (
+	readWaiting = define(`select i.receipt_id from intake i join {rows id bytes} on i.receipt_id = r.id order by i.receipt_id {skip}`)
+	readEarly   = define(`select ` + receiptColumns + ` from receipt p join {rows id bytes} on p.id = r.id order by p.seq`)
+)
+
+// gatherEarly finds receipts that came before the id that an outcome of this batch brings. One whose row is
+// locked is being settled by somebody who waits for our record and will find the candidate there.
+func (z *settling) gatherEarly(ctx context.Context) error {
+	wanted := &rows{}
+	for _, n := range z.news[:z.given] {
+		if n.Kind != evidence.Outcome || n.Outcome != message.OutcomeAccepted {
+			continue
+		}
+		if r := z.record(n.IDSpace, n.ExternalID); r != nil {
+			for _, id := range r.waiting {
+				if !z.has(id) {
+					wanted.add(id)
+				}
+			}
+		}
+	}
+	free := &rows{}
+	err := z.t.query(ctx, readWaiting, wanted, func(res *sql.Rows) error {
+		var id []byte
+		err := res.Scan(&id)
+		free.add(id)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	return z.t.query(ctx, readEarly, free, func(res *sql.Rows) error {
+		r, err := scanReceipt(res)
+		if err == nil {
+			z.news = append(z.news, store.NewsOf(r))
+		}
+		return err
+	})
+}
+
+// has reports whether the batch brings the receipt itself.
+func (z *settling) has(id ident.Receipt) bool {
+	return slices.ContainsFunc(z.news, func(n store.News) bool { return n.Kind == evidence.Receipt && n.Receipt.ID == id })
+}
+
+var readCases = define(`select m.id, m.tenant, m.connection, m.created_at, m.valid_until, m.receipt_until, m.event_bound, m.while_states,
+	m.flow, m.destination, m.kind, m.intent_key, m.variant_key from message m join {rows id bytes} on m.id = r.id`)
+
+// readMessages reads what never changes of every message that is named or may be meant. No lock is needed.
+func (z *settling) readMessages(ctx context.Context) error {
+	ids := map[ident.Message]bool{}
+	for _, n := range z.news {
+		if !n.Message.IsZero() {
+			ids[n.Message] = true
+		}
+	}
+	for _, r := range z.records {
+		for _, c := range r.candidates {
+			ids[c.Message] = true
+		}
+	}
+	wanted := &rows{}
+	for id := range ids {
+		wanted.add(id)
+	}
+	return z.t.query(ctx, readCases, wanted, func(res *sql.Rows) error {
+		var (
+			id, key, variant []byte
+			c                = caseRow{}
+			bound            int
+			while            int64
+			kind             string
+		)
+		err := res.Scan(&id, &c.Tenant, &c.Connection, &c.CreatedAt, &c.ValidUntil, &c.ReceiptUntil, &bound, &while,
+			&c.Flow, &c.Destination, &kind, &key, &variant)
+		c.Message, c.Parts, c.EventBound, c.While = ident.Message(keyFrom(id)), 1, bound == 1, statesIn(while)
+		c.Secret = kind == string(policy.KindAuthentication)
+		c.Keys = []intent.Key{keyFrom(key)}
+		if v := keyFrom(variant); !v.IsZero() {
+			c.Keys = append(c.Keys, v)
+		}
+		z.cases[c.Message] = &c
+		return err
+	})
+}
+
+// eventLife is how long a logical event is remembered after its first receipt: longer than any provider sends
+// a receipt again.
+const eventLife = 30 * 24 * 3600 * clock.Micros(1_000_000)
+
+// lockRegisters locks the messages' keys, then registers the receipts' logical events.
+func (z *settling) lockRegisters(ctx context.Context) error {
+	keys := map[slot]bool{}
+	for _, c := range z.cases {
+		for _, k := range c.Keys {
+			keys[slot{intent.SpaceIntent, k}] = true
+		}
+	}
+	r := &rows{}
+	for k := range keys {
+		r.add(k.Space, k.Key)
+	}
+	if err := z.t.query(ctx, lockKeys, r, func(*sql.Rows) error { return nil }); err != nil {
+		return err
+	}
+	guess, err := z.t.now(ctx)
+	if err != nil {
+		return err
+	}
+	found, err := z.t.take(ctx, z.eventKeys(guess))
+	for k, h := range found {
+		z.owners[k.Key] = h.Owner
+	}
+	return err
+}
+
+// eventKeys are the logical events of the receipts, each once: the first receipt of the batch asks.
+func (z *settling) eventKeys(now clock.Micros) []taking {
+	var want []taking
+	asked := map[intent.Key]bool{}
+	for i, n := range z.news {
+		if n.Kind != evidence.Receipt || i < z.given && z.out[i].Known || asked[n.EventKey] {
+			continue
+		}
+		asked[n.EventKey] = true
+		want = append(want, taking{slot{intent.SpaceEvent, n.EventKey}, n.Receipt.ID, now + eventLife})
+	}
+	return want
+}
+
+var (
+	lockStates = define(`select s.message_id, s.state, s.since, s.final, s.last_event, s.queue, s.ready_at, s.fence
+		from message_state s join {rows id bytes} on s.message_id = r.id order by s.message_id {update}`)
+	readParts = define(`select a.message_id, a.attempt, a.part, a.outcome, a.delivery, a.external_id, a.reference, a.code, a.code_name,
+		a.answered_at, a.status_raw, a.error_code, a.delivered_at from attempt_part a join {rows id bytes} on a.message_id = r.id
+		order by a.message_id, a.attempt, a.part`)
+)
+
+// lockCases locks the messages in the order of their ids. Attempts are changed under their message's lock alone.
+func (z *settling) lockCases(ctx context.Context) error {
+	ids := &rows{}
+	for id := range z.cases {
+		ids.add(id)
+	}
+	err := z.t.query(ctx, lockStates, ids, func(res *sql.Rows) error {
+		var (
+			id    []byte
+			final int
+			c     evidence.Case
+			q     evidence.Queue
+		)
+		if err := res.Scan(&id, &c.State, &c.Since, &final, &c.LastN, &q, &c.ReadyAt, &c.Fence); err != nil {
+			return err
+		}
+		have := z.cases[ident.Message(keyFrom(id))]
+		have.State, have.Since, have.Final, have.LastN = c.State, c.Since, final == 1, c.LastN
+		have.ReadyAt, have.Fence, have.Leased = c.ReadyAt, c.Fence, q == evidence.QueueLease
+		have.before, have.beforeReady, have.locked = q, c.ReadyAt, true
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return z.t.query(ctx, readParts, ids, func(res *sql.Rows) error {
+		var (
+			id, external []byte
+			a            evidence.Attempt
+		)
+		if err := res.Scan(&id, &a.Attempt, &a.Part, &a.Outcome, &a.Delivery, &external, &a.Reference, &a.Code, &a.CodeName,
+			&a.AnsweredAt, &a.StatusRaw, &a.ErrorCode, &a.DeliveredAt); err != nil {
+			return err
+		}
+		a.ExternalID = orNil(external)
+		c := z.cases[ident.Message(keyFrom(id))]
+		c.Attempts = append(c.Attempts, a)
+		return nil
+	})
+}

@@ -1,0 +1,211 @@
+package sqlstore
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"slices"
+
+	"github.com/einmal/einmal/internal/domain/evidence"
+	"github.com/einmal/einmal/internal/domain/message"
+	"github.com/einmal/einmal/internal/ground/ident"
+	"github.com/einmal/einmal/internal/store"
+)
+
+// recordKey names an external-id record.
+type recordKey struct {
+	Space int64
+	Kind  int
+	ID    string
+}
+
+// record is an external-id record under its lock: where an outcome and a receipt meet, whoever is first.
+type record struct {
+	candidates []partKey
+	waiting    []ident.Receipt
+	changed    bool
+	freed      bool
+}
+
+// mostListed bounds a record's lists: an id that a provider gives to everything must not grow a row for ever.
+const mostListed = 64
+
+func (r *record) addCandidate(k partKey) {
+	if !slices.Contains(r.candidates, k) && len(r.candidates) < mostListed {
+		r.candidates, r.changed = append(r.candidates, k), true
+	}
+}
+
+func (r *record) addWaiting(id ident.Receipt) {
+	if !slices.Contains(r.waiting, id) && len(r.waiting) < mostListed {
+		r.waiting, r.changed = append(r.waiting, id), true
+	}
+}
+
+func (r *record) removeWaiting(id ident.Receipt) {
+	if i := slices.Index(r.waiting, id); i >= 0 {
+		r.waiting, r.changed = slices.Delete(r.waiting, i, i+1), true
+	}
+}
+
+// free marks a reference as free if the part still holds it.
+func (r *record) free(k partKey) { r.freed = r.freed || slices.Contains(r.candidates, k) }
+
+func externalKey(space int64, id []byte) recordKey { return recordKey{space, kindExternal, string(id)} }
+
+func referenceKey(space int64, ref int32) recordKey {
+	return recordKey{space, kindReference, string(referenceID(uint16(ref)))}
+}
+
+func (z *settling) record(space int64, id []byte) *record {
+	if len(id) == 0 {
+		return nil
+	}
+	return z.records[externalKey(space, id)]
+}
+
+func (z *settling) references(n *store.News, ref int32) *record {
+	if ref < 0 {
+		return nil
+	}
+	return z.records[referenceKey(n.IDSpace, ref)]
+}
+
+var lockIntake = define(`select i.receipt_id from intake i join {rows id bytes} on i.receipt_id = r.id order by i.receipt_id {update}`)
+
+// lockIntake takes the receipts of the batch. One that is on the list of work no more has been settled already.
+func (z *settling) lockIntake(ctx context.Context) error {
+	ids := &rows{}
+	for _, n := range z.news {
+		if n.Kind == evidence.Receipt {
+			ids.add(n.Receipt.ID)
+		}
+	}
+	listed := map[ident.Receipt]bool{}
+	err := z.t.query(ctx, lockIntake, ids, func(res *sql.Rows) error {
+		var id []byte
+		err := res.Scan(&id)
+		listed[ident.Receipt(keyFrom(id))] = true
+		return err
+	})
+	for i, n := range z.news {
+		if n.Kind == evidence.Receipt && !listed[n.Receipt.ID] {
+			z.out[i].Known = true
+		}
+	}
+	return err
+}
+
+var (
+	upsertRecords = define(`insert into external_id (id_space, kind, id, candidates, waiting, held_until)
+		select id_space, {1}, id, {2}, {2}, 0 from {rows id_space int, id bytes} where true order by id_space, id
+		on conflict (id_space, kind, id) do update set held_until = external_id.held_until
+		returning id_space, kind, id, candidates, waiting`)
+	lockReferences = define(`select e.id_space, e.kind, e.id, e.candidates, e.waiting from external_id e join {rows id_space int, id bytes}
+		on e.id_space = r.id_space and e.id = r.id where e.kind = {1} order by e.id_space, e.id {update}`)
+)
+
+// lockRecords locks the external-id records: message ids first, made where they are missing, then references.
+func (z *settling) lockRecords(ctx context.Context) error {
+	external, reference := map[recordKey]bool{}, map[recordKey]bool{}
+	for i, n := range z.news {
+		if z.out[i].Known {
+			continue
+		}
+		id, ref := newsIDs(&n)
+		if len(id) > 0 {
+			external[externalKey(n.IDSpace, id)] = true
+		}
+		if ref >= 0 {
+			reference[referenceKey(n.IDSpace, ref)] = true
+		}
+	}
+	if err := z.t.query(ctx, upsertRecords, recordRows(external), z.scanRecord, kindExternal, []byte{}); err != nil {
+		return err
+	}
+	if err := z.t.query(ctx, lockReferences, recordRows(reference), z.scanRecord, kindReference); err != nil {
+		return err
+	}
+	for i := range z.news {
+		n := &z.news[i]
+		if n.Kind == evidence.Outcome && n.Outcome == message.OutcomeAccepted && len(n.ExternalID) > 0 {
+			z.record(n.IDSpace, n.ExternalID).addCandidate(partKey{n.Message, n.Attempt, n.Part})
+		}
+	}
+	return nil
+}
+
+// newsIDs are the ids under which a piece of news meets others.
+func newsIDs(n *store.News) (external []byte, reference int32) {
+	switch {
+	case n.Kind == evidence.Receipt && n.Receipt.EchoDeclared:
+		return n.Receipt.ExternalID, n.Receipt.Reference
+	case n.Kind == evidence.Receipt:
+		return n.Receipt.ExternalID, -1
+	case n.Kind == evidence.Outcome && n.Outcome == message.OutcomeAccepted:
+		return n.ExternalID, n.Reference
+	case n.Kind == evidence.Outcome:
+		return nil, n.Reference
+	}
+	return nil, -1
+}
+
+func recordRows(keys map[recordKey]bool) *rows {
+	r := &rows{}
+	for k := range keys {
+		r.add(k.Space, []byte(k.ID))
+	}
+	return r
+}
+
+func (z *settling) scanRecord(res *sql.Rows) error {
+	var (
+		k                       recordKey
+		id, candidates, waiting []byte
+	)
+	if err := res.Scan(&k.Space, &k.Kind, &id, &candidates, &waiting); err != nil {
+		return err
+	}
+	k.ID = string(id)
+	z.records[k] = &record{candidates: partKeys(candidates), waiting: receiptIDs(waiting)}
+	return nil
+}
+
+func receiptIDs(b []byte) []ident.Receipt {
+	var ids []ident.Receipt
+	for ; len(b) >= 16; b = b[16:] {
+		ids = append(ids, ident.Receipt(b[:16]))
+	}
+	return ids
+}
+
+var (
+	updateRecords = define(`update external_id set candidates = r.candidates, waiting = r.waiting
+		from {rows id_space int, kind int, id bytes, candidates bytes, waiting bytes}
+		where external_id.id_space = r.id_space and external_id.kind = r.kind and external_id.id = r.id`)
+	deleteRecords = define(`delete from external_id where (id_space, kind, id) in (select r.id_space, r.kind, r.id from {rows id_space int, kind int, id bytes})`)
+)
+
+func (z *settling) writeRecords(ctx context.Context) error {
+	changed, freed := &rows{}, &rows{}
+	for k, r := range z.records {
+		switch {
+		case r.freed:
+			freed.add(k.Space, k.Kind, []byte(k.ID))
+		case r.changed:
+			var candidates, waiting bytes.Buffer
+			for _, c := range r.candidates {
+				candidates.Write(c.bytes())
+			}
+			for _, w := range r.waiting {
+				waiting.Write(w[:])
+			}
+			changed.add(k.Space, k.Kind, []byte(k.ID), some(candidates.Bytes()), some(waiting.Bytes()))
+		}
+	}
+	if _, err := z.t.exec(ctx, updateRecords, changed); err != nil {
+		return err
+	}
+	_, err := z.t.exec(ctx, deleteRecords, freed)
+	return err
+}

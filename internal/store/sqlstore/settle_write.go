@@ -1,0 +1,188 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"slices"
+
+	"github.com/einmal/einmal/internal/domain/exception"
+	"github.com/einmal/einmal/internal/domain/intent"
+	"github.com/einmal/einmal/internal/ground/clock"
+	"github.com/einmal/einmal/internal/ground/ident"
+)
+
+var (
+	updateParts = define(`update attempt_part set outcome = r.outcome, delivery = r.delivery, external_id = r.external_id, code = r.code,
+		code_name = r.code_name, answered_at = r.answered_at, status_raw = r.status_raw, error_code = r.error_code, delivered_at = r.delivered_at
+		from {rows message_id bytes, attempt int, part int, outcome int, delivery int, external_id bytes, code text,
+		code_name text, answered_at int, status_raw text, error_code text, delivered_at int}
+		where attempt_part.message_id = r.message_id and attempt_part.attempt = r.attempt and attempt_part.part = r.part`)
+	updateStates = define(`update message_state set state = r.state, since = r.since, final = r.final, last_event = r.last_event,
+		queue = r.queue, ready_at = r.ready_at
+		from {rows message_id bytes, state int, since int, final int, last_event int, queue int, ready_at int}
+		where message_state.message_id = r.message_id`)
+)
+
+// write stores what the fold changed. Everything that is written here is locked already.
+func (z *settling) write(ctx context.Context) error {
+	parts, states, closed := &rows{}, &rows{}, &rows{}
+	var events []ownedEvent
+	for _, c := range z.cases {
+		if !c.locked {
+			continue
+		}
+		z.exceptions = append(z.exceptions, c.Exceptions...)
+		for _, a := range c.Attempts {
+			if a.Changed {
+				parts.add(c.Message, a.Attempt, a.Part, a.Outcome, a.Delivery, some(a.ExternalID), a.Code,
+					a.CodeName, a.AnsweredAt, a.StatusRaw, a.ErrorCode, a.DeliveredAt)
+			}
+		}
+		if len(c.Events) == 0 {
+			continue
+		}
+		queue, ready := c.Schedule(z.now)
+		states.add(c.Message, c.State, c.Since, c.Final, c.LastN, queue, ready)
+		for _, e := range c.Events {
+			events = append(events, ownedEvent{c.Message, c.Tenant, e})
+		}
+		if c.CloseKey {
+			for _, k := range c.Keys {
+				closed.add(intent.SpaceIntent, k, c.Message, z.now)
+			}
+		}
+	}
+	for _, step := range []struct {
+		q *template
+		r *rows
+	}{{closeKeys, closed}, {updateParts, parts}, {updateStates, states}} {
+		if _, err := z.t.exec(ctx, step.q, step.r); err != nil {
+			return err
+		}
+	}
+	if err := z.t.insertEvents(ctx, events); err != nil {
+		return err
+	}
+	return z.writeRest(ctx)
+}
+
+func (z *settling) writeRest(ctx context.Context) error {
+	for _, step := range []func(context.Context) error{z.writeRecords, z.writeIntake, z.writeExceptions, z.writeRedactions} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+var (
+	deleteIntake = define(`delete from intake where receipt_id in (select r.id from {rows id bytes})`)
+	updateIntake = define(`update intake set due_at = {1}, waited = 1 from {rows id bytes} where intake.receipt_id = r.id`)
+)
+
+func (z *settling) writeIntake(ctx context.Context) error {
+	finished, waiting := &rows{}, &rows{}
+	for _, id := range z.finished {
+		finished.add(id)
+	}
+	for _, id := range z.waiting {
+		if !slices.Contains(z.finished, id) { // the answer came in this very batch
+			waiting.add(id)
+		}
+	}
+	if _, err := z.t.exec(ctx, deleteIntake, finished); err != nil {
+		return err
+	}
+	_, err := z.t.exec(ctx, updateIntake, waiting, z.now.Add(z.rules.Grace))
+	return err
+}
+
+var (
+	countExceptions = define(`insert into exception_group (tenant, connection, kind, hour, count)
+		select tenant, connection, kind, hour, count from {rows tenant int, connection int, kind text, hour int, count int} where true
+		order by tenant, connection, kind, hour
+		on conflict (tenant, connection, kind, hour) do update set count = exception_group.count + excluded.count
+		returning tenant, connection, kind, hour, count`)
+	insertExceptions = define(`insert into exception (id, tenant, connection, kind, hour, at, message_id, attempt, part, receipt_id, detail, open)
+		select * from {rows id bytes, tenant int, connection int, kind text, hour int, at int, message_id bytes, attempt int, part int,
+		receipt_id bytes, detail text, open int}`)
+)
+
+type exceptionGroup struct {
+	Tenant     ident.Partition
+	Connection int64
+	Kind       exception.Kind
+	Hour       clock.Micros
+}
+
+func groupOf(x exception.Exception) exceptionGroup {
+	return exceptionGroup{x.Tenant, x.Connection, x.Kind, x.GroupHour()}
+}
+
+// writeExceptions counts them by group and keeps each one until its group is full.
+func (z *settling) writeExceptions(ctx context.Context) error {
+	counts := map[exceptionGroup]int64{}
+	for _, x := range z.exceptions {
+		counts[groupOf(x)]++
+	}
+	groups := &rows{}
+	for g, n := range counts {
+		groups.add(g.Tenant, g.Connection, g.Kind, g.Hour, n)
+	}
+	room := map[exceptionGroup]int64{}
+	err := z.t.query(ctx, countExceptions, groups, func(res *sql.Rows) error {
+		var (
+			g     exceptionGroup
+			count int64
+		)
+		err := res.Scan(&g.Tenant, &g.Connection, &g.Kind, &g.Hour, &count)
+		room[g] = exception.MaxPerGroup - (count - counts[g])
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	kept := &rows{}
+	for _, x := range z.exceptions {
+		g := groupOf(x)
+		if room[g]--; room[g] < 0 {
+			continue
+		}
+		kept.add(ident.NewException(x.Tenant), x.Tenant, x.Connection, x.Kind, g.Hour, x.At, x.Message, x.Attempt, x.Part, x.Receipt, x.Detail, true)
+	}
+	_, err = z.t.exec(ctx, insertExceptions, kept)
+	return err
+}
+
+var (
+	readForRedaction = define(`select ` + receiptColumns + ` from receipt p join {rows id bytes} on p.id = r.id`)
+	redactReceipts   = define(`update receipt set payload = r.payload from {rows id bytes, payload bytes} where receipt.id = r.id`)
+)
+
+// writeRedactions replaces payloads that quote a secret, now that it is known that they do. It is the one
+// change to a receipt that the log permits.
+func (z *settling) writeRedactions(ctx context.Context) error {
+	if len(z.redact) == 0 || z.rules.Redact == nil {
+		return nil
+	}
+	ids, redacted := &rows{}, &rows{}
+	for _, r := range z.redact {
+		ids.add(r.receipt)
+	}
+	err := z.t.query(ctx, readForRedaction, ids, func(res *sql.Rows) error {
+		r, err := scanReceipt(res)
+		if err != nil {
+			return err
+		}
+		payload, err := z.rules.Redact(r)
+		if err == nil && payload != nil {
+			redacted.add(r.ID, payload)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	_, err = z.t.exec(ctx, redactReceipts, redacted)
+	return err
+}

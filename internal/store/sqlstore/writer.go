@@ -1,0 +1,215 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+)
+
+// writer runs a function in a write transaction and commits it. The error of a commit that may have happened
+// comes as the driver gave it: Classify calls it Lost.
+type writer interface {
+	write(ctx context.Context, s *Store, fn func(*tx) error) error
+	close() error
+}
+
+// PoolWriter writes with one transaction a call, on connections of a pool (PostgreSQL).
+type PoolWriter struct{ DB *sql.DB }
+
+func (w PoolWriter) write(ctx context.Context, s *Store, fn func(*tx) error) error {
+	t, err := w.DB.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := guarded(fn, &tx{s, t}); err != nil {
+		return errors.Join(err, ignoreDone(t.Rollback()))
+	}
+	return t.Commit()
+}
+
+func (w PoolWriter) close() error { return nil }
+
+// ignoreDone drops the error of rolling back what is over already.
+func ignoreDone(err error) error {
+	if errors.Is(err, sql.ErrTxDone) {
+		return nil
+	}
+	return err
+}
+
+// guarded turns a panic of one batch into its error: others share the transaction.
+func guarded(fn func(*tx) error, t *tx) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("a defect in a transaction: %v", p)
+		}
+	}()
+	return fn(t)
+}
+
+// SingleWriter writes everything on one connection (SQLite). Batches of several kinds that wait at the same
+// moment join one transaction, with a savepoint each, so that one fsync serves decisions, claims, outcomes and
+// receipts together.
+type SingleWriter struct {
+	conn  *sql.Conn
+	stmts *statements
+	jobs  chan *job
+	done  chan struct{}
+
+	mu     sync.RWMutex // guards closed against sends
+	closed bool
+}
+
+type job struct {
+	s      *Store
+	fn     func(*tx) error
+	err    error
+	result chan error
+}
+
+// maxJoined bounds how many batches join one transaction, so that the first does not wait for ever.
+const maxJoined = 16
+
+// NewSingleWriter starts the writer on a connection that it owns from now on.
+func NewSingleWriter(conn *sql.Conn) *SingleWriter {
+	w := &SingleWriter{conn: conn, stmts: newStatements(conn), jobs: make(chan *job, maxJoined), done: make(chan struct{})}
+	go w.run()
+	return w
+}
+
+// ErrClosed says that a store was used after Close.
+var ErrClosed = errors.New("the store is closed")
+
+func (w *SingleWriter) write(_ context.Context, s *Store, fn func(*tx) error) error {
+	j := &job{s: s, fn: fn, result: make(chan error, 1)}
+	w.mu.RLock()
+	if w.closed {
+		w.mu.RUnlock()
+		return ErrClosed
+	}
+	w.jobs <- j
+	w.mu.RUnlock()
+	return <-j.result
+}
+
+func (w *SingleWriter) close() error {
+	w.mu.Lock()
+	if !w.closed {
+		w.closed = true
+		close(w.jobs)
+	}
+	w.mu.Unlock()
+	<-w.done
+	return errors.Join(w.stmts.close(), w.conn.Close())
+}
+
+func (w *SingleWriter) run() {
+	defer close(w.done)
+	for first := range w.jobs {
+		joined := w.gather(first)
+		err := w.transaction(joined)
+		for _, j := range joined {
+			if j.err == nil {
+				j.err = err
+			}
+			j.result <- j.err
+		}
+	}
+}
+
+// gather takes what waits already.
+func (w *SingleWriter) gather(first *job) []*job {
+	joined := []*job{first}
+	for len(joined) < maxJoined {
+		select {
+		case j, ok := <-w.jobs:
+			if !ok {
+				return joined
+			}
+			joined = append(joined, j)
+		default:
+			return joined
+		}
+	}
+	return joined
+}
+
+// transaction runs the jobs and commits what did not fail. Its own error is everybody's.
+func (w *SingleWriter) transaction(joined []*job) error {
+	ctx := context.Background() // nobody's request: what others wait for is not cancelled
+	if _, err := w.stmts.ExecContext(ctx, "begin immediate"); err != nil {
+		return err
+	}
+	for _, j := range joined {
+		if err := w.savepoint(ctx, j); err != nil {
+			_, rollback := w.stmts.ExecContext(ctx, "rollback")
+			return errors.Join(err, rollback)
+		}
+	}
+	if _, err := w.stmts.ExecContext(ctx, "commit"); err != nil {
+		_, rollback := w.stmts.ExecContext(ctx, "rollback")
+		return errors.Join(err, rollback)
+	}
+	return nil
+}
+
+// savepoint runs one job. The job's own error stays with the job; an error here ends the transaction.
+func (w *SingleWriter) savepoint(ctx context.Context, j *job) error {
+	if _, err := w.stmts.ExecContext(ctx, "savepoint batch"); err != nil {
+		return err
+	}
+	if j.err = guarded(j.fn, &tx{j.s, w.stmts}); j.err != nil {
+		if _, err := w.stmts.ExecContext(ctx, "rollback to batch"); err != nil {
+			return err
+		}
+	}
+	_, err := w.stmts.ExecContext(ctx, "release batch")
+	return err
+}
+
+// statements keeps prepared statements of one connection. It is used by one goroutine.
+type statements struct {
+	conn *sql.Conn
+	all  map[string]*sql.Stmt
+}
+
+func newStatements(c *sql.Conn) *statements { return &statements{c, map[string]*sql.Stmt{}} }
+
+func (p *statements) get(ctx context.Context, query string) (*sql.Stmt, error) {
+	if st := p.all[query]; st != nil {
+		return st, nil
+	}
+	st, err := p.conn.PrepareContext(ctx, query)
+	if err == nil {
+		p.all[query] = st
+	}
+	return st, err
+}
+
+// QueryContext runs a prepared query.
+func (p *statements) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	st, err := p.get(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return st.QueryContext(ctx, args...)
+}
+
+// ExecContext runs a prepared statement.
+func (p *statements) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	st, err := p.get(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return st.ExecContext(ctx, args...)
+}
+
+func (p *statements) close() error {
+	var errs []error
+	for _, st := range p.all {
+		errs = append(errs, st.Close())
+	}
+	return errors.Join(errs...)
+}
