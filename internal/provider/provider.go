@@ -65,15 +65,17 @@ type Outcome struct {
 }
 
 // Report is called with the outcome of a submission: exactly once as long as the process lives, and perhaps
-// once more with Late set. It may be called from any goroutine and must not block for long.
+// once more with Late set. It is called from any goroutine, also while Submit is still running, but never by
+// Submit itself, so that a caller may hold a lock. It must not block for long.
 type Report func(Outcome)
 
 // Provider carries messages of one connection.
 type Provider interface {
-	// Start connects and goes on reconnecting until ctx ends. It returns at once. Everything that arrives is
-	// given to the sink.
+	// Start connects and goes on reconnecting until ctx ends, which ends the session in order too: answers to
+	// what is under way are still awaited. It returns at once. Everything that arrives is given to the sink.
+	// Stop is needed all the same.
 	Start(ctx context.Context, sink Sink) error
-	// Submit hands over one submission. It returns at once; at most Free() submissions should be under way.
+	// Submit hands over one submission. It returns at once. What is more than Free() is NotSent.
 	Submit(Submission, Report)
 	// Free is how many more submissions may be under way now: 0 while not bound.
 	Free() int

@@ -103,7 +103,9 @@ func checkLedger(t *testing.T, got []Entry, want []Outcome, ids []string) {
 	}
 }
 
-// TestReceiptBeforeAnswer is ending 09. covers: R5
+// TestReceiptBeforeAnswer is ending 09.
+//
+// covers: R5
 func TestReceiptBeforeAnswer(t *testing.T) {
 	e := bind(t, start(t, Config{}), wire.CmdBindTransceiver)
 	r := e.request(submission("09", "hello"))

@@ -162,9 +162,12 @@ func TestRedelivery(t *testing.T) {
 		waits := func(want int) {
 			t.Helper()
 			synctest.Wait()
+			o.mu.Lock()
+			defer o.mu.Unlock()
 			if len(o.queue) != want {
 				t.Fatalf("%d queued, want %d", len(o.queue), want)
 			}
+			o.queue = nil
 		}
 		refused := wire.Result{PDU: &wire.PDU{Status: wire.StatusTempAppErr}}
 		o.done(d, refused)
@@ -172,10 +175,8 @@ func TestRedelivery(t *testing.T) {
 		waits(0)
 		time.Sleep(time.Nanosecond)
 		waits(1)
-		o.queue = nil
 		o.done(d, wire.Result{Err: wire.ErrClosed})
 		waits(1)
-		o.queue = nil
 		o.done(d, wire.Result{PDU: &wire.PDU{}})
 		o.done(d, wire.Result{PDU: &wire.PDU{}, Late: true})
 		d.tries = maxTries

@@ -37,7 +37,9 @@ func deliver(t *testing.T, esm, coding uint8, text string, tlvs ...wire.TLV) []b
 	return b
 }
 
-// TestC17OddEnds: a stray NUL and a TLV that is cut off do not prevent reading. covers: R8
+// TestC17OddEnds: a stray NUL and a TLV that is cut off do not prevent reading.
+//
+// covers: R8
 func TestC17OddEnds(t *testing.T) {
 	p := parseHex(t, "0000003d00000005000000000000000100010131323032353535303134330001013132303235353530313030000000000000000000000548656c6c6f00")
 	if p.Kind != provider.KindInbound || p.Text != "Hello" || !slices.Equal(p.Warnings, []string{"trailing bytes"}) {
@@ -50,7 +52,9 @@ func TestC17OddEnds(t *testing.T) {
 	}
 }
 
-// TestC18UnknownStat: a word that is not documented is kept and means nothing. covers: R6, R7
+// TestC18UnknownStat: a word that is not documented is kept and means nothing.
+//
+// covers: R6, R7
 func TestC18UnknownStat(t *testing.T) {
 	text := func(stat string) string {
 		return "id:1216080510463401720 sub:001 dlvrd:001 submit date:1608051046 done date:0000000000 " + stat + " err:002 Text:"
@@ -76,7 +80,9 @@ func TestC18UnknownStat(t *testing.T) {
 	}
 }
 
-// TestC24Kinds: what an event is, by the type bits of esm_class and the TLVs, never by its look. covers: R6
+// TestC24Kinds: what an event is, by the type bits of esm_class and the TLVs, never by its look.
+//
+// covers: R6
 func TestC24Kinds(t *testing.T) {
 	a := parseHex(t, "0000009d00000005000000000000000100010131323032353535303134330001013132303235353530313030004400000000000000006605000384010169643a39303031207375623a30303120646c7672643a303031207375626d697420646174653a3236303130323033303420646f6e6520646174653a3236303130323033303520737461743a44454c49565244206572723a30303020746578743a")
 	if a.Kind != provider.KindReceipt || string(a.ExternalID) != "9001" || a.State != "delivered" || a.Extra["udh"] != "050003840101" {
@@ -126,7 +132,9 @@ func TestReceiptTLVs(t *testing.T) {
 	}
 }
 
-// TestIDsAsReceived: an id keeps its octets, whatever the data coding says of the text. covers: R4
+// TestIDsAsReceived: an id keeps its octets, whatever the data coding says of the text.
+//
+// covers: R4
 func TestIDsAsReceived(t *testing.T) {
 	if p := smpp.Parse(deliver(t, 0x04, 0, "id:00a_B@1 stat:DELIVRD")); string(p.ExternalID) != "00a_B@1" {
 		t.Errorf("%q", p.ExternalID)
@@ -189,4 +197,18 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("kind %q, problem %q", p.Kind, p.Problem)
 		}
 	})
+}
+
+// TestDataSM: a receipt may come as data_sm, with its text in message_payload.
+func TestDataSM(t *testing.T) {
+	p := wire.PDU{Command: wire.CmdDataSM, Sequence: 1, TLVs: []wire.TLV{tlv(wire.TagMessagePayload, "id:7 stat:UNDELIV err:12b")},
+		Body: &wire.Data{ESMClass: 0x04, Source: wire.Address{TON: 1, NPI: 1, Addr: "12025550143"}}}
+	b, err := p.Append(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := smpp.Parse(b); got.Kind != provider.KindReceipt || string(got.ExternalID) != "7" || got.State != "undelivered" ||
+		got.ErrorCode != "12b" || got.Source != "12025550143" || len(got.Warnings) != 0 {
+		t.Errorf("%+v", got)
+	}
 }

@@ -4,12 +4,15 @@ import (
 	"errors"
 	"net"
 	"testing"
+	"time"
 
 	"github.com/einmal/einmal/internal/provider"
 	wire "github.com/einmal/einmal/internal/smpp"
 )
 
-// TestOutcomes is the whole table from what happened to a submit_sm to what is known about it. covers: D9
+// TestOutcomes is the whole table from what happened to a submit_sm to what is known about it.
+//
+// covers: D9
 func TestOutcomes(t *testing.T) {
 	resp := func(status wire.Status, body wire.Body) wire.Result {
 		return wire.Result{Written: true, PDU: &wire.PDU{Command: wire.CmdSubmitSMResp, Status: status, Body: body}}
@@ -79,5 +82,16 @@ func TestAddressRules(t *testing.T) {
 	}
 	if got := DefaultAddressRules.destination("+12025550143"); got != (wire.Address{TON: 1, NPI: 1, Addr: "12025550143"}) {
 		t.Errorf("destination: %+v", got)
+	}
+}
+
+func TestJitter(t *testing.T) {
+	for range 1000 {
+		if d := jitter(time.Second, time.Minute); d < time.Second || d > 1500*time.Millisecond {
+			t.Fatal(d)
+		}
+		if d := jitter(time.Minute, time.Minute); d != time.Minute {
+			t.Fatal(d)
+		}
 	}
 }

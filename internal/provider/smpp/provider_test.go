@@ -167,7 +167,9 @@ func TestOnTheWire(t *testing.T) {
 }
 
 // TestLate is case C02: after the response timer the outcome is unknown; the answer that comes then is reported
-// as late, and nothing is sent again. covers: D9
+// as late, and nothing is sent again.
+//
+// covers: D9
 func TestLate(t *testing.T) {
 	c := newCentre(t)
 	cfg := config(c.address())
@@ -188,7 +190,9 @@ func TestLate(t *testing.T) {
 }
 
 // TestTaken: deliver_sm is answered only after the sink has it, and what arrives meanwhile goes together into
-// the next Take. covers: R11
+// the next Take.
+//
+// covers: R11
 func TestTaken(t *testing.T) {
 	c := newCentre(t)
 	g := newGate()
