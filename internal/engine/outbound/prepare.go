@@ -17,13 +17,7 @@ type ids struct {
 	message  ident.Message
 }
 
-func newIDs(p ident.Partition) (made ids) {
-	fresh(&made.decision, p)
-	fresh(&made.message, p)
-	return made
-}
-
-func fresh[K ident.Kind](id *ident.ID[K], p ident.Partition) { *id = ident.New[K](p) }
+func newIDs(p ident.Partition) ids { return ids{ident.NewDecision(p), ident.NewMessage(p)} }
 
 // request maps a checked submission to an intent under a policy.
 func (s *Service) request(sub *Submission, c *checked, p *inForce, made ids) *intent.Request {

@@ -40,15 +40,15 @@ func (s *Service) Submit(ctx context.Context, sub Submission) (Answer, error) {
 func (s *Service) submit(ctx context.Context, sub *Submission) (Answer, error) {
 	made := newIDs(sub.Tenant)
 	p, err := s.policies.inForce(ctx)
-	for range maxTries {
-		if err != nil {
-			return Answer{}, publicFault(err)
-		}
-		answer, err := s.try(ctx, sub, p, made)
-		if !errors.Is(err, store.ErrPolicyChanged) {
-			return answer, publicFault(err)
+	for tries := 0; err == nil && tries < maxTries; tries++ {
+		answer, tried := s.try(ctx, sub, p, made)
+		if !errors.Is(tried, store.ErrPolicyChanged) {
+			return answer, publicFault(tried)
 		}
 		p, err = s.policies.refresh(ctx, p)
+	}
+	if err != nil {
+		return Answer{}, publicFault(err)
 	}
 	return Answer{}, fault.New(fault.Unavailable, "the policy in force is being changed; nothing was reserved").After(retryAfter)
 }

@@ -1,0 +1,95 @@
+package outbound
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/einmal/einmal/internal/ground/fault"
+)
+
+// Each wrong field is named, with what would be right; nothing is reserved.
+//
+// covers: D2, D8, D18
+func TestWrongFields(t *testing.T) {
+	long := strings.Repeat("2718281828 ", 20)
+	for name, c := range map[string]struct {
+		change  func(*Submission)
+		pointer string
+		says    string
+	}{
+		"no purpose":         {func(s *Submission) { s.Purpose = "" }, "#/purpose", "alert, login, order, sale"},
+		"misspelt purpose":   {func(s *Submission) { s.Purpose = "oder" }, "#/purpose", "order"},
+		"no destination":     {func(s *Submission) { s.To = "" }, "#/to", "+1202"},
+		"letters":            {func(s *Submission) { s.To = "202-555-CALL" }, "#/to", "digits"},
+		"unknown region":     {func(s *Submission) { s.Region = "XX" }, "#/region", "ISO 3166"},
+		"impossible sender":  {func(s *Submission) { s.Sender = "a sender with 2718281828" }, "#/sender", "at most 11"},
+		"no text":            {func(s *Submission) { s.Text = "" }, "#/text", "write the text"},
+		"long text":          {func(s *Submission) { s.Text = long }, "#/text", "it needs 2 parts"},
+		"text with U+0000":   {func(s *Submission) { s.Text = "2718281828\x00" }, "#/text", "U+0000"},
+		"text of broken":     {func(s *Submission) { s.Text = "2718281828\xff" }, "#/text", "UTF-8"},
+		"long event id":      {func(s *Submission) { s.Event.ID = long }, "#/event/id", "128"},
+		"event with U+0000":  {func(s *Submission) { s.Event.Type = "\x00" }, "#/event/type", "U+0000"},
+		"long template":      {func(s *Submission) { s.Template.Version = long }, "#/template/version", "128"},
+		"long correlation":   {func(s *Submission) { s.CorrelationID = long }, "#/correlation_id", "128"},
+		"no event version":   {func(s *Submission) { s.Event.Version = "" }, "#/event/version", "the purpose order needs it"},
+		"no duration":        {func(s *Submission) { s.ValidFor = "2718281828" }, "#/valid_for", "from 1s to 72h"},
+		"too short":          {func(s *Submission) { s.ValidFor = "999ms" }, "#/valid_for", "from 1s to 72h"},
+		"too long":           {func(s *Submission) { s.ValidFor = "72h1s" }, "#/valid_for", "from 1s to 72h"},
+		"too long for codes": {func(s *Submission) { s.Purpose, s.ValidFor = "login", "11m" }, "#/valid_for", "from 1s to 10m"},
+		"many metadata":      {func(s *Submission) { s.Metadata = many(MaxMetadata + 1) }, "#/metadata", "at most 20 keys"},
+		"long metadata":      {func(s *Submission) { s.Metadata = map[string]string{"k": long + long} }, "#/metadata", "at most 256"},
+		"nameless metadata":  {func(s *Submission) { s.Metadata = map[string]string{"": "x"} }, "#/metadata", "1 to 64"},
+		"broken metadata":    {func(s *Submission) { s.Metadata = map[string]string{"k": "2718281828\x00"} }, "#/metadata", "U+0000"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t)
+			s := order("A-1")
+			c.change(&s)
+			f := b.refused(keyed(s, "k"), fault.Invalid)
+			if len(f.Fields) != 1 || f.Fields[0].Pointer != c.pointer || !strings.Contains(f.Fields[0].Detail, c.says) {
+				t.Errorf("fields %q, want %s with %q", f.Fields, c.pointer, c.says)
+			}
+			if b.store.reserved() != 0 {
+				t.Error("something was reserved")
+			}
+		})
+	}
+}
+
+func many(n int) map[string]string {
+	m := map[string]string{}
+	for i := range n {
+		m[fmt.Sprint(i)] = "x"
+	}
+	return m
+}
+
+func TestAllWrongFieldsAtOnce(t *testing.T) {
+	b := newBench(t, func(c *Config) { c.Sender = "" })
+	f := b.refused(Submission{To: "x", Purpose: "order", ValidFor: "soon", Metadata: many(50)}, fault.Invalid)
+	var got []string
+	for _, field := range f.Fields {
+		got = append(got, field.Pointer)
+	}
+	want := []string{"#/to", "#/sender", "#/text", "#/valid_for", "#/metadata", "#/event/id", "#/event/version"}
+	if !slices.Equal(got, want) {
+		t.Errorf("fields %v, want %v", got, want)
+	}
+}
+
+// What is at a limit passes.
+func TestLimits(t *testing.T) {
+	b := newBench(t)
+	s := order(strings.Repeat("é", MaxName))
+	s.ValidFor, s.Text = "72h", strings.Repeat("x", 160)
+	s.Metadata = many(MaxMetadata - 1)
+	s.Metadata[strings.Repeat("é", MaxMetadataKey)] = strings.Repeat("é", MaxMetadataValue)
+	b.submit(s)
+	code := login("1")
+	code.ValidFor, code.Text = "1s", strings.Repeat("ж", 70)
+	if a := b.submit(code); a.Encoding != UCS2 {
+		t.Errorf("encoding %s", a.Encoding)
+	}
+}
