@@ -1,0 +1,118 @@
+package receipt
+
+import (
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/einmal/einmal/internal/domain/intent"
+	"github.com/einmal/einmal/internal/ground/ident"
+	"github.com/einmal/einmal/internal/ground/secret"
+	"github.com/einmal/einmal/internal/provider"
+	"github.com/einmal/einmal/internal/store"
+)
+
+// longestID is the longest message id, in bytes, by which a receipt is looked for. SMPP allows 64 (3.4, section
+// 5.3.2.12); what is longer than this is no id, and would not fit into the store's index.
+const longestID = 255
+
+// Logged is a provider's call in the form in which it is stored; the payload is the caller's to seal and set.
+// Text columns hold text: U+0000 and broken UTF-8 are replaced in them, so that no call can be one that the
+// store refuses for ever. The payload keeps every byte.
+func Logged(key intent.Keyer, connection, idSpace int64, e *provider.RawEvent) *store.LoggedReceipt {
+	p := e.Parsed
+	if len(p.ExternalID) > longestID {
+		p.Kind, p.ExternalID, p.Problem = provider.KindUnreadable, nil, "the message id is too long"
+	}
+	return &store.LoggedReceipt{
+		ID: newID(), Connection: connection, IDSpace: idSpace, Kind: string(p.Kind),
+		Headers: headersJSON(e.Headers), Peer: storable(e.Peer), Bind: storable(e.Bind),
+		EventID: storable(p.EventID), ExternalID: p.ExternalID, Reference: referenceOf(&p),
+		Status: storable(p.Status), State: stateOf(&p), ErrorCode: storable(p.ErrorCode),
+		Source: storable(p.Source), Dest: storable(p.Dest),
+		SubmitDate: storable(p.SubmitDate), DoneDate: storable(p.DoneDate),
+		Parsed: parsedJSON(&p), Parser: storable(p.Parser),
+		EventKey: EventKey(key, idSpace, e),
+	}
+}
+
+// Place is what a receipt's payload is sealed to: its own row.
+func Place(id ident.Receipt) []byte { return secret.Place("receipt", id) }
+
+// newID makes a receipt's id. Receipts belong to the installation until they are matched, so the partition in
+// the id says nothing and is zero.
+func newID() ident.Receipt { return ident.Receipt(ident.New[receiptKind](0)) }
+
+// receiptKind is the kind of ident.Receipt.
+type receiptKind struct{}
+
+// Prefix implements ident.Kind.
+func (receiptKind) Prefix() string { return "rcp" }
+
+// finals are the states after which nothing is expected of a part.
+var finals = map[string]bool{"delivered": true, "undelivered": true, "expired": true}
+
+// stateOf is the normalised state. An intermediate notification that claims a final one contradicts itself:
+// it gets none, and a person looks at it.
+func stateOf(p *provider.Parsed) string {
+	if p.Kind == provider.KindIntermediate && finals[p.State] {
+		return ""
+	}
+	return p.State
+}
+
+// parsed is what was read beside the columns.
+type parsed struct {
+	SourceTON  int               `json:"source_ton"`
+	SourceNPI  int               `json:"source_npi"`
+	DestTON    int               `json:"dest_ton"`
+	DestNPI    int               `json:"dest_npi"`
+	DataCoding int               `json:"data_coding"`
+	Extra      map[string]string `json:"extra,omitempty"`
+	Warnings   []string          `json:"warnings,omitempty"`
+	Problem    string            `json:"problem,omitempty"`
+}
+
+// contentNames are fields that an adapter may have put aside and that are a message's content: they stay in the
+// sealed payload alone.
+var contentNames = map[string]bool{"octets": true, "text": true}
+
+func parsedJSON(p *provider.Parsed) string {
+	out := parsed{
+		SourceTON: p.SourceTON, SourceNPI: p.SourceNPI, DestTON: p.DestTON, DestNPI: p.DestNPI,
+		DataCoding: p.DataCoding, Extra: map[string]string{}, Problem: storable(p.Problem),
+	}
+	for k, v := range p.Extra {
+		if !contentNames[k] {
+			out.Extra[storable(k)] = storable(v)
+		}
+	}
+	for _, w := range p.Warnings {
+		out.Warnings = append(out.Warnings, storable(w))
+	}
+	return toJSON(out)
+}
+
+func headersJSON(h map[string]string) string {
+	clean := make(map[string]string, len(h))
+	for k, v := range h {
+		clean[storable(k)] = storable(v)
+	}
+	return toJSON(clean)
+}
+
+func toJSON(v any) string {
+	b, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // strings, numbers, lists and maps of them: it cannot be
+	}
+	return string(b)
+}
+
+// storable replaces what a text column cannot hold.
+func storable(s string) string {
+	if utf8.ValidString(s) && !strings.Contains(s, "\x00") {
+		return s
+	}
+	return strings.ReplaceAll(strings.ToValidUTF8(s, string(utf8.RuneError)), "\x00", string(utf8.RuneError))
+}

@@ -1,0 +1,173 @@
+// Package receipt gives stored receipts their effect: it finds the attempt that each belongs to, once, and lets
+// the domain say what follows. The log of receipts and their effects are two layers; everything here can run
+// again at any time, for any stored receipt, and changes nothing the second time.
+package receipt
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/einmal/einmal/internal/ground/ident"
+	"github.com/einmal/einmal/internal/provider"
+	"github.com/einmal/einmal/internal/store"
+)
+
+// Store is the part of the store that is needed.
+type Store interface {
+	store.Settler
+	DueReceipts(ctx context.Context, limit int) ([]store.DueReceipt, error)
+	FinishReceipts(ctx context.Context, ids []ident.Receipt) error
+}
+
+// Connection is what matters about a connection here.
+type Connection struct {
+	Name            string
+	EchoesReference bool // it is declared that receipts carry our own reference
+	Simulated       bool
+}
+
+// Config is a worker's. Zero durations take the defaults.
+type Config struct {
+	Store       Store
+	Connections map[int64]Connection // by their numbers
+	Rules       store.Rules
+	Every       time.Duration // how often the list of work is looked at for what was left behind; 1 s
+	// Committed is called after receipts had their effect; nil: nobody cares. It must not block.
+	Committed func()
+	Log       *slog.Logger
+	Metrics   *Metrics
+}
+
+const (
+	defaultEvery = time.Second
+	maxBatch     = 256  // receipts in one transaction
+	maxWaiting   = 4096 // receipts in hand; more stay on the store's list of work, where the sweep finds them
+	// workers is how many batches may be under way: on a server a second one hides the round trip of the first.
+	workers   = 2
+	maxRounds = 20 // batches in one sweep
+)
+
+// Worker settles receipts: those that it is offered at once, and those that are found on the list of work.
+type Worker struct {
+	cfg      Config
+	offered  chan *store.LoggedReceipt
+	stopping chan struct{}
+	stopOnce sync.Once
+	cancel   context.CancelFunc
+	done     sync.WaitGroup
+}
+
+// New returns a worker that does nothing until it is started.
+func New(cfg Config) *Worker {
+	if cfg.Every == 0 {
+		cfg.Every = defaultEvery
+	}
+	return &Worker{
+		cfg: cfg, offered: make(chan *store.LoggedReceipt, maxWaiting), stopping: make(chan struct{}), cancel: func() {},
+	}
+}
+
+// Start begins to work, until Stop is called or ctx ends.
+func (w *Worker) Start(ctx context.Context) {
+	ctx, w.cancel = context.WithCancel(ctx)
+	for range workers {
+		w.done.Go(func() { w.work(ctx) })
+	}
+	w.done.Go(func() { w.sweepLoop(ctx) })
+}
+
+// Stop settles what was offered and ends. When ctx ends first, the rest stays on the list of work.
+func (w *Worker) Stop(ctx context.Context) error {
+	w.stopOnce.Do(func() { close(w.stopping) })
+	defer w.cancel()
+	stop := context.AfterFunc(ctx, w.cancel)
+	defer stop()
+	w.done.Wait()
+	return ctx.Err()
+}
+
+// Offer hands over receipts that are stored. It never blocks: what there is no room for is found by the sweep.
+func (w *Worker) Offer(rs []*store.LoggedReceipt) {
+	for i, r := range rs {
+		select {
+		case w.offered <- r:
+		default:
+			w.cfg.Metrics.left.Add(float64(len(rs) - i))
+			return
+		}
+	}
+}
+
+// work settles what is offered; a batch is what came while the one before was committed.
+func (w *Worker) work(ctx context.Context) {
+	for {
+		batch := w.gather(ctx)
+		if len(batch) == 0 {
+			return
+		}
+		w.settle(ctx, batch)
+	}
+}
+
+// gather waits for receipts. It returns none when the work is over.
+func (w *Worker) gather(ctx context.Context) []store.DueReceipt {
+	var batch []store.DueReceipt
+	select {
+	case r := <-w.offered:
+		batch = append(batch, store.DueReceipt{LoggedReceipt: *r})
+	case <-w.stopping:
+	case <-ctx.Done():
+		return nil
+	}
+	for len(batch) < maxBatch {
+		select {
+		case r := <-w.offered:
+			batch = append(batch, store.DueReceipt{LoggedReceipt: *r})
+		default:
+			return batch
+		}
+	}
+	return batch
+}
+
+// sweepLoop finds receipts on the list of work: left behind by a node that died, by a full channel or by an
+// error, or with their grace over.
+func (w *Worker) sweepLoop(ctx context.Context) {
+	tick := time.NewTicker(w.cfg.Every)
+	defer tick.Stop()
+	for {
+		w.sweep(ctx)
+		select {
+		case <-tick.C:
+		case <-w.stopping:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// sweep goes on as long as there is more and something is settled.
+func (w *Worker) sweep(ctx context.Context) {
+	for range maxRounds {
+		due, err := w.cfg.Store.DueReceipts(ctx, maxBatch)
+		if err != nil {
+			w.logError(ctx, "the list of receipts without effect could not be read", err)
+			return
+		}
+		if len(due) == 0 || w.settle(ctx, due) == 0 || len(due) < maxBatch {
+			return
+		}
+	}
+}
+
+// isReceipt reports whether a call is to be settled: receipts, and what nobody could read and a person must see.
+func isReceipt(kind string) bool {
+	switch provider.EventKind(kind) {
+	case provider.KindReceipt, provider.KindIntermediate, provider.KindUnreadable:
+		return true
+	}
+	return false
+}
