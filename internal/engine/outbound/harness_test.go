@@ -26,7 +26,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-var bg = context.Background()
+var (
+	bg      = context.Background()
+	discard = slog.New(slog.DiscardHandler)
+)
 
 const testPolicy = `policy: shop
 version: 1

@@ -66,7 +66,7 @@ func (s *Service) try(ctx context.Context, sub *Submission, p *inForce, made ids
 	if err != nil {
 		return Answer{}, err
 	}
-	return s.queued(ctx, sub, out)
+	return s.queued(ctx, sub, out, c.encoding)
 }
 
 // recall looks whether a request that is invalid now was answered before under its idempotency key: neither a
@@ -80,7 +80,11 @@ func (s *Service) recall(ctx context.Context, sub *Submission, p *inForce, made 
 		Idempotency: s.idempotency(sub),
 	}
 	question.Keys.Intent = intent.Key(made.message) // nobody else's: it makes nobody wait
-	answer, err := s.queued(ctx, sub, store.Submission{Request: question, Caller: sub.Caller})
+	var encoding Encoding
+	if part, err := gsm.Encode(sub.Text); err == nil {
+		encoding = encodingOf(part)
+	}
+	answer, err := s.queued(ctx, sub, store.Submission{Request: question, Caller: sub.Caller}, encoding)
 	if err == nil && answer.Kind == 0 {
 		return Answer{}, invalid
 	}
@@ -93,13 +97,13 @@ func (s *Service) preview(ctx context.Context, sub *Submission, c *checked, r *i
 	if err != nil {
 		return Answer{}, err
 	}
-	answer := s.answer(sub, res)
+	answer := s.answer(c.encoding, res)
 	answer.DryRun = true
 	return answer, nil
 }
 
 // queued has a request decided with whatever else arrives.
-func (s *Service) queued(ctx context.Context, sub *Submission, out store.Submission) (Answer, error) {
+func (s *Service) queued(ctx context.Context, sub *Submission, out store.Submission, encoding Encoding) (Answer, error) {
 	decided, err := s.queue.Do(ctx, uint16(sub.Tenant), out)
 	if err == nil {
 		err = decided.Err
@@ -110,7 +114,7 @@ func (s *Service) queued(ctx context.Context, sub *Submission, out store.Submiss
 	if decided.Kind == intent.Mismatched {
 		return Answer{}, mismatch(decided.Differing)
 	}
-	return s.answer(sub, decided.Result), nil
+	return s.answer(encoding, decided.Result), nil
 }
 
 // decide is one batch. It runs on a context of its own: a caller that goes away takes nothing back.
@@ -139,10 +143,11 @@ func allowed(d store.Decided) bool {
 	return d.Err == nil && d.Kind == intent.Decided && d.Decision.Action == intent.Allow
 }
 
-func (s *Service) answer(sub *Submission, res intent.Result) Answer {
-	a := Answer{Result: res, Replayed: res.Kind == intent.Replayed, Simulated: s.cfg.Connection.Simulated}
-	if part, err := gsm.Encode(sub.Text); err == nil {
-		a.Encoding, a.Parts = encodingOf(part), 1
+// answer is what is said of a decision. encoding is "" for a retry whose text cannot be sent any more.
+func (s *Service) answer(encoding Encoding, res intent.Result) Answer {
+	a := Answer{Result: res, Replayed: res.Kind == intent.Replayed, Simulated: s.cfg.Connection.Simulated, Encoding: encoding}
+	if encoding != "" {
+		a.Parts = 1
 	}
 	return a
 }
