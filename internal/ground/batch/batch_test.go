@@ -305,3 +305,26 @@ func BenchmarkDo(b *testing.B) {
 	})
 	q.Close()
 }
+
+// A line that empties before its turn takes nobody else's.
+func TestTurnsAfterALineHasEmptied(t *testing.T) {
+	l := lines[int, int]{byTenant: map[uint16]*line[int, int]{}}
+	put := func(tenant uint16, n int) *item[int, int] {
+		it := &item[int, int]{value: n}
+		l.push(tenant, it)
+		return it
+	}
+	put(1, 10)
+	gone := put(1, 11)
+	put(2, 20)
+	put(2, 21)
+	put(3, 30)
+	got := []int{l.pop().value, l.pop().value}
+	l.remove(1, gone)
+	for l.waiting > 0 {
+		got = append(got, l.pop().value)
+	}
+	if want := []int{10, 20, 30, 21}; !slices.Equal(got, want) {
+		t.Errorf("turns %v, want %v", got, want)
+	}
+}
