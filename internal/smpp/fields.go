@@ -88,7 +88,7 @@ func (f *fields) shortMessage(b *[]byte) {
 	if f.writing && len(*b) > maxShortMessage && f.err == nil {
 		f.err = &FieldError{"short_message", fmt.Sprintf("is longer than %d octets", maxShortMessage)}
 	}
-	length := uint8(len(*b)) //nolint:gosec // at most 254 when writing, overwritten when reading
+	length := uint8(len(*b)) // at most 254 when writing, overwritten when reading
 	f.octet(&length)
 	switch {
 	case f.err != nil:

@@ -53,7 +53,7 @@ func (p *PDU) Append(dst []byte) ([]byte, error) {
 		return dst, f.err
 	}
 	h := f.buf[start:]
-	binary.BigEndian.PutUint32(h, uint32(length)) //nolint:gosec // at most MaxPDU
+	binary.BigEndian.PutUint32(h, uint32(length)) // at most MaxPDU
 	binary.BigEndian.PutUint32(h[4:], uint32(p.Command))
 	binary.BigEndian.PutUint32(h[8:], uint32(p.Status))
 	binary.BigEndian.PutUint32(h[12:], p.Sequence)
@@ -63,7 +63,7 @@ func (p *PDU) Append(dst []byte) ([]byte, error) {
 // Decode reads one whole PDU. Byte slices of the result share b's memory. Where only the header could be read
 // the result has it, beside the error, so that a peer can be answered.
 func Decode(b []byte) (PDU, error) {
-	if len(b) < HeaderLen || len(b) > MaxPDU || binary.BigEndian.Uint32(b) != uint32(len(b)) { //nolint:gosec // checked
+	if len(b) < HeaderLen || len(b) > MaxPDU || binary.BigEndian.Uint32(b) != uint32(len(b)) { // checked
 		return PDU{}, ErrLength
 	}
 	p := PDU{

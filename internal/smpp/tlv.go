@@ -23,7 +23,7 @@ func (f *fields) tlv(t TLV) {
 		return
 	}
 	f.buf = binary.BigEndian.AppendUint16(f.buf, uint16(t.Tag))
-	f.buf = binary.BigEndian.AppendUint16(f.buf, uint16(len(t.Value))) //nolint:gosec // checked
+	f.buf = binary.BigEndian.AppendUint16(f.buf, uint16(len(t.Value))) // checked
 	f.buf = append(f.buf, t.Value...)
 }
 

@@ -39,7 +39,7 @@ func invertBasic() map[rune]byte {
 	m := make(map[rune]byte, len(basic))
 	for code, r := range basic {
 		if code != escape {
-			m[r] = byte(code) //nolint:gosec // at most 127
+			m[r] = byte(code) // at most 127
 		}
 	}
 	return m

@@ -39,11 +39,8 @@ func (p *Provider) run(ctx context.Context) {
 			p.serve(ctx, s)
 			err = s.Err()
 		}
-		wait := jitter(step, p.cfg.BackoffMax)
+		wait := p.backoff(step, err)
 		step = min(2*step, p.cfg.BackoffMax)
-		if refusal := (*bindError)(nil); errors.As(err, &refusal) && refusal.refused() {
-			wait = p.cfg.BackoffRefused
-		}
 		if ctx.Err() == nil && !p.isStopping() {
 			p.status.Store("paused: " + detail(err))
 			p.cfg.Logger.Warn("not bound", "connection", p.cfg.Name, "error", err, "retry_in", wait)
@@ -52,9 +49,17 @@ func (p *Provider) run(ctx context.Context) {
 	}
 }
 
+// backoff is the pause before the next bind.
+func (p *Provider) backoff(step time.Duration, err error) time.Duration {
+	if refusal := (*bindError)(nil); errors.As(err, &refusal) && refusal.refused() {
+		return p.cfg.BackoffRefused
+	}
+	return jitter(step, p.cfg.BackoffMax)
+}
+
 // jitter spreads the reconnects of many nodes: the step or up to half of it more, at most top.
 func jitter(step, top time.Duration) time.Duration {
-	return min(top, step+rand.N(step/2+1)) //nolint:gosec // not a secret
+	return min(top, step+rand.N(step/2+1)) // not a secret
 }
 
 // serve makes the session the one that submissions go through, until it ends. The end of ctx ends it in order:

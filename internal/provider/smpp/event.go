@@ -128,7 +128,7 @@ func readInbound(out *provider.Parsed, pdu *wire.PDU, octets []byte) {
 			out.Extra[tag.String()] = strconv.FormatUint(uint64(v), 10)
 		}
 	}
-	s, ok := gsm.Decode(uint8(out.DataCoding), octets) //nolint:gosec // set from an octet
+	s, ok := gsm.Decode(uint8(out.DataCoding), octets) // set from an octet
 	if !ok {
 		out.Extra["octets"] = hex.EncodeToString(octets)
 		out.Warnings = append(out.Warnings, "data coding "+strconv.Itoa(out.DataCoding)+" is not read as text")

@@ -85,6 +85,21 @@ func TestAddressRules(t *testing.T) {
 	}
 }
 
+func TestBackoff(t *testing.T) {
+	p := New(Config{})
+	for status, want := range map[wire.Status]time.Duration{
+		wire.StatusInvPassword: 5 * time.Minute, wire.StatusInvSystemID: 5 * time.Minute,
+		wire.StatusInvSysType: 5 * time.Minute, wire.StatusAlreadyBound: time.Minute, 0x0D: time.Minute,
+	} {
+		if d := p.backoff(time.Minute, &bindError{status}); d != want {
+			t.Errorf("after %v: %v, want %v", status, d, want)
+		}
+	}
+	if d := p.backoff(time.Minute, wire.ErrClosed); d != time.Minute {
+		t.Errorf("after a lost session: %v", d)
+	}
+}
+
 func TestJitter(t *testing.T) {
 	for range 1000 {
 		if d := jitter(time.Second, time.Minute); d < time.Second || d > 1500*time.Millisecond {
