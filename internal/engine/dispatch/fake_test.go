@@ -75,8 +75,7 @@ func (s *memory) change(fn func()) {
 
 // put adds a pending message to a flow.
 func (s *memory) put(flow int64) ident.Message {
-	id := ident.New[messageKindOf](0)
-	m := ident.Message(id)
+	m := ident.NewMessage(0)
 	s.change(func() {
 		s.cases[m] = &evidence.Case{
 			Message: m, Connection: 1, Parts: 1, Flow: flow, State: message.Pending,
@@ -86,11 +85,6 @@ func (s *memory) put(flow int64) ident.Message {
 	})
 	return m
 }
-
-// messageKindOf lets a test make an id of the kind of ident.Message.
-type messageKindOf struct{}
-
-func (messageKindOf) Prefix() string { return "msg" }
 
 func (s *memory) Flows(context.Context, int64) ([]store.Flow, error) {
 	if err := s.call("Flows"); err != nil {

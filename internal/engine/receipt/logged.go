@@ -25,7 +25,8 @@ func Logged(key intent.Keyer, connection, idSpace int64, e *provider.RawEvent) *
 		p.Kind, p.ExternalID, p.Problem = provider.KindUnreadable, nil, "the message id is too long"
 	}
 	return &store.LoggedReceipt{
-		ID: newID(), Connection: connection, IDSpace: idSpace, Kind: string(p.Kind),
+		// Receipts belong to the installation until they are matched: the partition in the id says nothing.
+		ID: ident.NewReceipt(0), Connection: connection, IDSpace: idSpace, Kind: string(p.Kind),
 		Headers: headersJSON(e.Headers), Peer: storable(e.Peer), Bind: storable(e.Bind),
 		EventID: storable(p.EventID), ExternalID: p.ExternalID, Reference: referenceOf(&p),
 		Status: storable(p.Status), State: stateOf(&p), ErrorCode: storable(p.ErrorCode),
@@ -38,16 +39,6 @@ func Logged(key intent.Keyer, connection, idSpace int64, e *provider.RawEvent) *
 
 // Place is what a receipt's payload is sealed to: its own row.
 func Place(id ident.Receipt) []byte { return secret.Place("receipt", id) }
-
-// newID makes a receipt's id. Receipts belong to the installation until they are matched, so the partition in
-// the id says nothing and is zero.
-func newID() ident.Receipt { return ident.Receipt(ident.New[receiptKind](0)) }
-
-// receiptKind is the kind of ident.Receipt.
-type receiptKind struct{}
-
-// Prefix implements ident.Kind.
-func (receiptKind) Prefix() string { return "rcp" }
 
 // finals are the states after which nothing is expected of a part.
 var finals = map[string]bool{"delivered": true, "undelivered": true, "expired": true}

@@ -84,7 +84,7 @@ func (l *list) await(t *testing.T, n int) {
 }
 
 func logged(kind provider.EventKind) *store.LoggedReceipt {
-	return &store.LoggedReceipt{ID: newID(), Connection: 1, IDSpace: 9, Kind: string(kind), ExternalID: []byte("A1"), Reference: -1, Source: "12025550100"}
+	return &store.LoggedReceipt{ID: ident.NewReceipt(0), Connection: 1, IDSpace: 9, Kind: string(kind), ExternalID: []byte("A1"), Reference: -1, Source: "12025550100"}
 }
 
 func worker(l *list) (*Worker, *telemetry.Metrics) {
