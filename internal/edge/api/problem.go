@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -137,8 +138,8 @@ func writeProblem(w http.ResponseWriter, err error) {
 }
 
 // frameworkError makes a problem of what the framework refuses by itself. Its texts and values are dropped,
-// since they repeat the request.
-func frameworkError(status int, _ string, _ ...error) huma.StatusError {
+// since they repeat the request; the place stays.
+func frameworkError(status int, _ string, errs ...error) huma.StatusError {
 	code := fault.Internal
 	switch {
 	case status == http.StatusUnprocessableEntity:
@@ -151,5 +152,13 @@ func frameworkError(status int, _ string, _ ...error) huma.StatusError {
 			}
 		}
 	}
-	return problemOf(&fault.Fault{Code: code})
+	f := &fault.Fault{Code: code}
+	for _, err := range errs {
+		var d *huma.ErrorDetail
+		if errors.As(err, &d) {
+			where, parameter, _ := strings.Cut(d.Location, ".")
+			f.Fields = append(f.Fields, fault.Field{Pointer: parameterName(parameter), Detail: "not valid: see this " + where + " parameter in /openapi.json"})
+		}
+	}
+	return problemOf(f)
 }

@@ -1,0 +1,198 @@
+package api
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/einmal/einmal/internal/ground/fault"
+	"github.com/einmal/einmal/internal/ground/secret"
+)
+
+// pathOf fills a route's path with things of tenant A.
+func (w *world) pathOf(r Route) string {
+	id := w.store.message.ID.String()
+	switch {
+	case strings.HasPrefix(r.Path, "/v1/decisions"):
+		id = w.store.message.Decision.String()
+	case strings.HasPrefix(r.Path, "/v1/receipts"):
+		id = w.store.receipts[0].ID.String()
+	case strings.HasPrefix(r.Path, "/v1/keys"):
+		id = w.keyID("victim")
+	}
+	return strings.Replace(r.Path, "{id}", id, 1)
+}
+
+// keyID finds a key of tenant A by its scopes.
+func (w *world) keyID(scopes string) string {
+	for id, k := range w.store.keys {
+		if k.Scopes == scopes {
+			return id
+		}
+	}
+	w.t.Fatal("no key", scopes)
+	return ""
+}
+
+// bodies are valid requests of the routes that take one.
+var bodies = map[string]string{
+	"POST /v1/messages": ordinary, "POST /v1/messages/{id}/cancel": `{"reason":"mistake"}`, "POST /v1/keys": `{"name":"n","scopes":["read"]}`,
+}
+
+// The walk goes through every route of the API, so that a new one is in it: with no key, a malformed one, an
+// unknown, a revoked, one of too low a scope, and one of another tenant.
+//
+// covers: I15
+func TestEveryRouteAsksForItsKey(t *testing.T) {
+	w := newWorld(t)
+	w.fill()
+	w.key(tenantA, "victim")
+	revoked := w.key(tenantA, "admin")
+	if id, err := secret.ParseAPIKey(revoked); err != nil || w.store.RevokeKey(t.Context(), tenantA, id.ID) != nil {
+		t.Fatal(err)
+	}
+	guarded := 0
+	for _, r := range w.api.Routes() {
+		call := func(key string) *http.Response {
+			return w.call(r.Method, w.pathOf(r), key, bodies[r.Method+" "+r.Path]).Result()
+		}
+		if r.Scope == "" {
+			if got := call("").StatusCode; got != 200 || strings.HasPrefix(r.Path, "/v1/") {
+				t.Errorf("%v without a key: %d", r, got)
+			}
+			continue
+		}
+		guarded++
+		for name, key := range map[string]string{"none": "", "malformed": "em_x", "unknown": secret.NewAPIKey().Text(), "revoked": revoked} {
+			if got := call(key); got.StatusCode != 401 || got.Header.Get("WWW-Authenticate") == "" {
+				t.Errorf("%v, key %s: %d", r, name, got.StatusCode)
+			}
+		}
+		for _, low := range []string{"send", "read", "review", ""} {
+			if !ParseScopes(low).Allow(r.Scope) {
+				if got := call(w.key(tenantA, low)); got.StatusCode != 403 {
+					t.Errorf("%v, scope %q: %d", r, low, got.StatusCode)
+				}
+			}
+		}
+		w.walkOtherTenant(r)
+		if got := call(w.admin); got.StatusCode >= 300 {
+			t.Errorf("%v with its key: %d", r, got.StatusCode)
+		}
+	}
+	if guarded != len(w.api.Routes())-4 || guarded < 13 {
+		t.Errorf("%d of %d routes ask for a key", guarded, len(w.api.Routes()))
+	}
+}
+
+// walkOtherTenant expects that nothing of tenant A is shown to B, by id or in a list.
+func (w *world) walkOtherTenant(r Route) {
+	key := w.key(tenantB, "admin")
+	rec := w.call(r.Method, w.pathOf(r), key, bodies[r.Method+" "+r.Path])
+	if strings.Contains(r.Path, "{id}") {
+		w.problem(rec, 404, fault.NotFound)
+		return
+	}
+	if r.Method == "GET" {
+		for _, foreign := range []string{w.store.message.ID.String(), w.store.message.Decision.String(), w.keyID("victim"), "A1B2"} {
+			if strings.Contains(rec.Body.String(), foreign) {
+				w.t.Errorf("%v shows another tenant's %s", r, foreign)
+			}
+		}
+	}
+}
+
+func TestBearerForms(t *testing.T) {
+	w := newWorld(t)
+	for header, status := range map[string]int{
+		"Bearer " + w.admin: 200, "bearer " + w.admin: 200, "Bearer  " + w.admin: 200,
+		w.admin: 401, "Basic " + w.admin: 401, "Bearer": 401, "Bearer " + w.admin + " x": 401,
+	} {
+		if rec := w.call("GET", "/v1/keys", "", "", "Authorization", header); rec.Code != status {
+			t.Errorf("%.7s…: %d", header, rec.Code)
+		}
+	}
+	if rec := w.call("GET", "/v1/keys", w.admin, "", "Authorization", "Bearer "+w.admin); rec.Code != 401 {
+		t.Errorf("two headers: %d", rec.Code)
+	}
+}
+
+func TestKeysAreLookedUpOnceASecond(t *testing.T) {
+	w := newWorld(t)
+	key := w.key(tenantA, "read")
+	ask := func() int { return w.call("GET", "/v1/messages", key, "").Code }
+	for range 5 {
+		ask()
+	}
+	if w.store.keyReads != 1 {
+		t.Errorf("%d reads", w.store.keyReads)
+	}
+	id, err := secret.ParseAPIKey(key)
+	if err != nil || w.store.RevokeKey(t.Context(), tenantA, id.ID) != nil {
+		t.Fatal(err)
+	}
+	if ask() != 200 {
+		t.Error("a key that was just looked up is read again")
+	}
+	w.clock.Advance(keyLife)
+	if ask() != 401 {
+		t.Error("a revoked key works longer than it may")
+	}
+}
+
+func TestAStoreThatIsDownLetsNobodyIn(t *testing.T) {
+	w := newWorld(t)
+	w.store.down = true
+	rec := w.call("POST", "/v1/messages", w.admin, ordinary)
+	w.problem(rec, 503, fault.Unavailable)
+	if len(w.outbound.got) != 0 {
+		t.Error("somebody was let in")
+	}
+	w.store.down = false
+	if rec := w.call("POST", "/v1/messages", w.admin, ordinary); rec.Code != 201 {
+		t.Errorf("the failure was remembered: %d", rec.Code)
+	}
+}
+
+func TestTheCacheOfKeysIsBounded(t *testing.T) {
+	w := newWorld(t)
+	for range maxCachedKeys + 10 {
+		w.call("GET", "/v1/keys", secret.NewAPIKey().Text(), "")
+	}
+	if got := len(w.api.keyring.cached); got > maxCachedKeys {
+		t.Errorf("%d", got)
+	}
+}
+
+func TestKeysAreMadeAndRevoked(t *testing.T) {
+	w := newWorld(t)
+	var made NewKeyView
+	w.decode(w.call("POST", "/v1/keys", w.admin, `{"name":"shop","scopes":["read","read"]}`), 201, &made)
+	if made.Name != "shop" || len(made.Scopes) != 1 {
+		t.Errorf("%+v", made)
+	}
+	if rec := w.call("GET", "/v1/messages", made.Key, ""); rec.Code != 200 {
+		t.Errorf("%d", rec.Code)
+	}
+	var all Keys
+	rec := w.get("/v1/keys", 200, &all)
+	if len(all.Data) != 2 || strings.Contains(rec.Body.String(), strings.Split(made.Key, "_")[2]) {
+		t.Errorf("%s", rec.Body)
+	}
+	var gone KeyView
+	w.decode(w.call("DELETE", "/v1/keys/"+made.ID, w.admin, ""), 200, &gone)
+	if gone.RevokedAt == nil {
+		t.Errorf("%+v", gone)
+	}
+	if rec := w.call("GET", "/v1/messages", made.Key, ""); rec.Code != 401 {
+		t.Errorf("through the node that revoked it, a key ends at once: %d", rec.Code)
+	}
+	own := w.keyID("admin")
+	w.problem(w.call("DELETE", "/v1/keys/"+own, w.admin, ""), 409, fault.State)
+	p := w.problem(w.call("POST", "/v1/keys", w.admin, `{"name":"","scopes":["root"]}`), 400, fault.Invalid)
+	if len(p.Errors) != 1 || p.Errors[0].Pointer != "#/name" {
+		t.Errorf("%+v", p)
+	}
+	w.problem(w.call("POST", "/v1/keys", w.admin, `{"name":"x","scopes":["root"]}`), 400, fault.Invalid)
+	w.problem(w.call("POST", "/v1/keys", w.admin, `{}`), 400, fault.Invalid)
+}

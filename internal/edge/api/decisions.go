@@ -1,0 +1,107 @@
+package api
+
+import (
+	"context"
+	"encoding/hex"
+
+	"github.com/einmal/einmal/internal/domain/intent"
+	"github.com/einmal/einmal/internal/ground/clock"
+	"github.com/einmal/einmal/internal/ground/ident"
+	"github.com/einmal/einmal/internal/store"
+)
+
+// DecisionView is a decision with what it was taken on (D14).
+type DecisionView struct {
+	ID               string        `json:"id"`
+	At               string        `json:"at" format:"date-time"`
+	Action           string        `json:"action" doc:"allow or suppress. Accept unknown values."`
+	Class            string        `json:"class" doc:"What the request is: new_intent, technical_duplicate, controlled_retry or legitimate_repeat. Accept unknown values."`
+	Reason           string        `json:"reason" doc:"Accept unknown values."`
+	Rule             string        `json:"rule"`
+	PolicyVersion    string        `json:"policy_version"`
+	Explanation      string        `json:"explanation"`
+	WindowEnds       *string       `json:"window_ends" format:"date-time" doc:"When the same request would be a new one by the clock alone; null: not known yet."`
+	SameText         *bool         `json:"same_text" doc:"Whether the text is that of the message it was compared with; null: there was none."`
+	PreviousState    *string       `json:"previous_state" doc:"The compared message's state at that moment."`
+	Message          MessageThen   `json:"message"`
+	Purpose          string        `json:"purpose"`
+	To               string        `json:"to" doc:"The destination, masked."`
+	Sender           string        `json:"sender"`
+	Event            *EventView    `json:"event,omitempty"`
+	Template         *TemplateView `json:"template,omitempty"`
+	CorrelationID    string        `json:"correlation_id,omitempty"`
+	DeduplicationKey string        `json:"deduplication_key" doc:"A keyed hash of the intent, in hexadecimal."`
+	IdempotencyKey   *string       `json:"idempotency_key" doc:"A keyed hash of the client's key; null: it sent none."`
+	Caller           string        `json:"caller" doc:"The public id of the API key that asked."`
+}
+
+// MessageThen is what the answer said of the message.
+type MessageThen struct {
+	ID               string  `json:"id"`
+	State            string  `json:"state"`
+	ReportedDelivery *string `json:"reported_delivery"`
+	Attempts         int     `json:"attempts"`
+}
+
+func decisionView(d *store.Decision) DecisionView {
+	return DecisionView{
+		ID: d.ID.String(), At: at(d.At), Action: d.Action.String(), Class: d.Class.String(), Reason: string(d.Reason),
+		Rule: d.Rule, PolicyVersion: d.PolicyID, Explanation: d.Explanation, WindowEnds: stamp(d.WindowEnds),
+		SameText: d.SameText, PreviousState: orNull(d.PreviousState.String()),
+		Message: MessageThen{
+			d.Message.ID.String(), d.Message.State.String(), orNull(d.Message.Delivery), d.Message.Attempts,
+		},
+		Purpose: d.Purpose, To: masked(d.Destination, ""), Sender: d.Sender, Event: eventView(d.Event),
+		Template: templateView(d.Template), CorrelationID: d.CorrelationID,
+		DeduplicationKey: hex.EncodeToString(d.IntentKey[:]), IdempotencyKey: hashed(d.IdempotencyKey), Caller: d.Caller,
+	}
+}
+
+func hashed(k intent.Key) *string {
+	if k.IsZero() {
+		return nil
+	}
+	return orNull(hex.EncodeToString(k[:]))
+}
+
+type aboutIn struct {
+	Message string `query:"message" doc:"Only what is about this message."`
+	Paging
+}
+
+// read reads the message and the paging.
+func (in *aboutIn) read() (ident.Message, store.Page, error) {
+	d := &decoder{}
+	p := in.page(d)
+	about, err := parseID[ident.Message](in.Message)
+	if err != nil {
+		d.wrong("message", "not a message's id: it begins with msg_ and goes on with 32 hexadecimal digits")
+	}
+	return about, p, d.fault()
+}
+
+func (a *API) listDecisions(ctx context.Context, in *aboutIn) (List[DecisionView], error) {
+	about, p, err := in.read()
+	if err != nil {
+		return List[DecisionView]{}, err
+	}
+	found, err := a.cfg.Store.Decisions(ctx, principalOf(ctx).Tenant, about, p)
+	if err != nil {
+		return List[DecisionView]{}, err
+	}
+	return paged(in.Limit, found, decisionView, decisionPlace), nil
+}
+
+func decisionPlace(d *store.Decision) (clock.Micros, [16]byte) { return d.At, d.ID }
+
+func (a *API) getDecision(ctx context.Context, in *oneIn) (DecisionView, error) {
+	id, err := parseID[ident.Decision](in.ID)
+	if err != nil {
+		return DecisionView{}, err
+	}
+	d, err := a.cfg.Store.Decision(ctx, principalOf(ctx).Tenant, id)
+	if err != nil {
+		return DecisionView{}, err
+	}
+	return decisionView(d), nil
+}

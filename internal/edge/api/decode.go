@@ -1,0 +1,169 @@
+package api
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/einmal/einmal/internal/edge/api/strictjson"
+	"github.com/einmal/einmal/internal/ground/fault"
+)
+
+// decoder takes a request's members apart and collects what is wrong with them.
+type decoder struct{ fields []fault.Field }
+
+func (d *decoder) wrong(pointer, format string, args ...any) {
+	d.fields = append(d.fields, fault.Field{Pointer: pointer, Detail: fmt.Sprintf(format, args...)})
+}
+
+// fault returns what was wrong, nil if nothing.
+func (d *decoder) fault() error {
+	switch len(d.fields) {
+	case 0:
+		return nil
+	case 1:
+		return &fault.Fault{Code: fault.Invalid, Detail: "one field is wrong", Fields: d.fields}
+	}
+	return &fault.Fault{Code: fault.Invalid, Detail: fmt.Sprintf("%d fields are wrong", len(d.fields)), Fields: d.fields}
+}
+
+// document reads a body that has to be an object; false if it is none.
+func (d *decoder) document(body []byte) (strictjson.Value, bool) {
+	v, errs := strictjson.Parse(body)
+	for _, e := range errs {
+		d.wrong(e.Pointer, "%s", e.Detail)
+	}
+	return v, len(errs) == 0 && d.is(v, "#", strictjson.Object)
+}
+
+// members hands each member to its reader and names the ones that have none.
+func (d *decoder) members(v strictjson.Value, pointer string, readers map[string]memberReader) {
+	for _, m := range v.Members {
+		here := strictjson.Step(pointer, m.Name)
+		read, ok := readers[m.Name]
+		if !ok {
+			d.wrong(here, "%s", unknownMember(m.Name, readers))
+			continue
+		}
+		read(m.Value, here)
+	}
+}
+
+func (d *decoder) is(v strictjson.Value, pointer string, want strictjson.Kind) bool {
+	if v.Kind != want {
+		d.wrong(pointer, "expected %s, not %s", want, v.Kind)
+	}
+	return v.Kind == want
+}
+
+func (d *decoder) text(into *string) memberReader {
+	return func(v strictjson.Value, pointer string) {
+		if d.is(v, pointer, strictjson.String) {
+			*into = v.Text
+		}
+	}
+}
+
+// version reads a version: a string, or a whole number, which stands for its decimal text.
+func (d *decoder) version(into *string) memberReader {
+	return func(v strictjson.Value, pointer string) {
+		whole := v.Kind == strictjson.Number && !strings.ContainsAny(v.Text, ".eE")
+		if !whole && v.Kind != strictjson.String {
+			d.wrong(pointer, "expected a string or a whole number, such as \"1\" or 1")
+			return
+		}
+		*into = v.Text
+	}
+}
+
+func (d *decoder) flag(into *bool) memberReader {
+	return func(v strictjson.Value, pointer string) {
+		if d.is(v, pointer, strictjson.Bool) {
+			*into = v.Text == "true"
+		}
+	}
+}
+
+// texts reads an object of strings, whatever their names.
+func (d *decoder) texts(into *map[string]string) memberReader {
+	return func(v strictjson.Value, pointer string) {
+		if !d.is(v, pointer, strictjson.Object) {
+			return
+		}
+		got := make(map[string]string, len(v.Members))
+		for _, m := range v.Members {
+			if d.is(m.Value, strictjson.Step(pointer, m.Name), strictjson.String) {
+				got[m.Name] = m.Value.Text
+			}
+		}
+		*into = got
+	}
+}
+
+// object reads an object by its members.
+func (d *decoder) object(readers map[string]memberReader) memberReader {
+	return func(v strictjson.Value, pointer string) {
+		if d.is(v, pointer, strictjson.Object) {
+			d.members(v, pointer, readers)
+		}
+	}
+}
+
+// otherWords are names that other gateways have for our members.
+var otherWords = map[string]string{
+	"from": "sender", "source": "sender", "originator": "sender", "sender_id": "sender", "senderId": "sender",
+	"message": "text", "body": "text", "content": "text", "msg": "text",
+	"recipient": "to", "recipients": "to", "destination": "to", "number": "to", "phone": "to", "msisdn": "to",
+	"validity": "valid_for", "validity_period": "valid_for", "ttl": "valid_for",
+	"reference": "correlation_id", "client_ref": "correlation_id", "external_id": "correlation_id",
+	"idempotency_key": "the header Idempotency-Key", "country": "region", "test": "dry_run", "meta": "metadata",
+}
+
+// unknownMember says which name was probably meant.
+func unknownMember[T any](name string, known map[string]T) string {
+	names := make([]string, 0, len(known))
+	for n := range known {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	if word, ok := otherWords[name]; ok {
+		if _, here := known[word]; here || strings.Contains(word, " ") {
+			return "unknown member: did you mean " + word + "?"
+		}
+	}
+	best, least := "", 3
+	for _, n := range names {
+		if dist := distance(strings.ToLower(name), n); dist < least && dist < len(n) {
+			best, least = n, dist
+		}
+	}
+	if best != "" {
+		return "unknown member: did you mean " + best + "?"
+	}
+	return "unknown member: here are known " + strings.Join(names, ", ")
+}
+
+// distance is the number of insertions, deletions and replacements between two words. Long names are no typing
+// errors of ours and are not compared.
+func distance(a, b string) int {
+	if len(a) > 64 {
+		return len(a)
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := before
+			if a[i] != b[j] {
+				cost++
+			}
+			before = row[j+1]
+			row[j+1] = min(cost, row[j]+1, before+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,331 @@
+package api
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/einmal/einmal/internal/domain/evidence"
+	"github.com/einmal/einmal/internal/domain/intent"
+	"github.com/einmal/einmal/internal/domain/message"
+	"github.com/einmal/einmal/internal/engine/outbound"
+	"github.com/einmal/einmal/internal/ground/clock"
+	"github.com/einmal/einmal/internal/ground/fault"
+	"github.com/einmal/einmal/internal/ground/ident"
+	"github.com/einmal/einmal/internal/ground/secret"
+	"github.com/einmal/einmal/internal/ground/telemetry"
+	"github.com/einmal/einmal/internal/store"
+)
+
+var (
+	epoch    = time.Date(2026, 12, 31, 10, 0, 0, 0, time.UTC)
+	identity = secret.NewIdentity([secret.KeySize]byte{1})
+)
+
+const (
+	number   = "+12025550143"
+	tenantA  = ident.Partition(7)
+	tenantB  = ident.Partition(8)
+	ordinary = `{"to":"+12025550143","purpose":"order_confirmation","event":{"type":"order","id":"A-1","version":1},"sender":"SHOP","text":"Hi"}`
+)
+
+// fakeStore is the part of a store that the API reads: one message of tenant A with its history, and keys.
+type fakeStore struct {
+	mu         sync.Mutex
+	keys       map[string]store.APIKey
+	keyReads   int
+	down       bool
+	message    *store.Message
+	events     []evidence.Event
+	decisions  []*store.Decision
+	receipts   []*store.LoggedReceipt
+	exceptions []*store.ExceptionView
+	feed       []store.FeedEvent
+	filter     store.MessageFilter
+}
+
+var errDown = fault.New(fault.Unavailable, "the store cannot be reached").After(1500 * time.Millisecond)
+
+func (f *fakeStore) Message(_ context.Context, tenant ident.Partition, id ident.Message) (*store.Message, error) {
+	if f.message.Tenant != tenant || f.message.ID != id {
+		return nil, fault.New(fault.NotFound, "no such message")
+	}
+	return f.message, nil
+}
+
+func (f *fakeStore) Messages(_ context.Context, tenant ident.Partition, filter store.MessageFilter, p store.Page) ([]*store.Message, error) {
+	f.filter = filter
+	if tenant != f.message.Tenant || p.At != 0 {
+		return nil, nil
+	}
+	return slices.Repeat([]*store.Message{f.message}, min(3, p.Limit)), nil
+}
+
+func (f *fakeStore) Events(_ context.Context, tenant ident.Partition, _ ident.Message, _ uint32, _ int) ([]evidence.Event, error) {
+	return ofTenant(f, tenant, f.events)
+}
+
+func (f *fakeStore) Decisions(_ context.Context, tenant ident.Partition, _ ident.Message, _ store.Page) ([]*store.Decision, error) {
+	return ofTenant(f, tenant, f.decisions)
+}
+
+func (f *fakeStore) Receipts(_ context.Context, tenant ident.Partition, _ ident.Message, _ store.Page) ([]*store.LoggedReceipt, error) {
+	return ofTenant(f, tenant, f.receipts)
+}
+
+func (f *fakeStore) Exceptions(_ context.Context, tenant ident.Partition, _ ident.Message, _ store.Page) ([]*store.ExceptionView, error) {
+	return ofTenant(f, tenant, f.exceptions)
+}
+
+func (f *fakeStore) After(_ context.Context, tenant ident.Partition, _ int64, _ int) ([]store.FeedEvent, error) {
+	return ofTenant(f, tenant, f.feed)
+}
+
+func ofTenant[T any](f *fakeStore, tenant ident.Partition, all []T) ([]T, error) {
+	if tenant != f.message.Tenant {
+		return nil, nil
+	}
+	return all, nil
+}
+
+func (f *fakeStore) Decision(_ context.Context, tenant ident.Partition, id ident.Decision) (*store.Decision, error) {
+	for _, d := range f.decisions {
+		if d.ID == id && tenant == f.message.Tenant {
+			return d, nil
+		}
+	}
+	return nil, fault.New(fault.NotFound, "no such decision")
+}
+
+func (f *fakeStore) Receipt(_ context.Context, tenant ident.Partition, id ident.Receipt) (*store.LoggedReceipt, error) {
+	for _, r := range f.receipts {
+		if r.ID == id && tenant == f.message.Tenant {
+			return r, nil
+		}
+	}
+	return nil, fault.New(fault.NotFound, "no such receipt")
+}
+
+func (f *fakeStore) ConnectionNames(context.Context) (map[int64]string, error) {
+	return map[int64]string{1: "simulator"}, nil
+}
+
+func (f *fakeStore) Now(context.Context) (clock.Micros, error) { return clock.FromTime(epoch), nil }
+
+func (f *fakeStore) PutKey(_ context.Context, k store.APIKey) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.keys[k.ID] = k
+	return nil
+}
+
+func (f *fakeStore) Key(_ context.Context, id string) (store.APIKey, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.keyReads++
+	k, ok := f.keys[id]
+	switch {
+	case f.down:
+		return k, errDown
+	case !ok:
+		return k, fault.New(fault.NotFound, "no such key")
+	}
+	return k, nil
+}
+
+func (f *fakeStore) ListKeys(_ context.Context, tenant ident.Partition) ([]store.APIKey, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.DeleteFunc(slices.Collect(maps.Values(f.keys)), func(k store.APIKey) bool { return k.Tenant != tenant }), nil
+}
+
+func (f *fakeStore) RevokeKey(_ context.Context, tenant ident.Partition, id string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	k, ok := f.keys[id]
+	if !ok || k.Tenant != tenant {
+		return fault.New(fault.NotFound, "no such key")
+	}
+	k.RevokedAt = clock.FromTime(epoch)
+	f.keys[id] = k
+	return nil
+}
+
+// fakeOutbound answers what it is told to.
+type fakeOutbound struct {
+	got    []outbound.Submission
+	answer outbound.Answer
+	err    error
+
+	cancelled struct {
+		tenant         ident.Partition
+		person, reason string
+	}
+	message *store.Message
+}
+
+func (f *fakeOutbound) Submit(_ context.Context, s outbound.Submission) (outbound.Answer, error) {
+	f.got = append(f.got, s)
+	return f.answer, f.err
+}
+
+func (f *fakeOutbound) Cancel(_ context.Context, tenant ident.Partition, _ ident.Message, person, reason string) (*store.Message, error) {
+	f.cancelled.tenant, f.cancelled.person, f.cancelled.reason = tenant, person, reason
+	if tenant != f.message.Tenant {
+		return nil, fault.New(fault.NotFound, "no such message")
+	}
+	return f.message, f.err
+}
+
+type fakeContents struct{}
+
+func (fakeContents) Metadata(context.Context, *store.Message) (map[string]string, error) {
+	return map[string]string{"basket": "77"}, nil
+}
+
+// world is an API over fakes.
+type world struct {
+	t        *testing.T
+	api      *API
+	store    *fakeStore
+	outbound *fakeOutbound
+	clock    *clock.Manual
+	log      *bytes.Buffer
+	notReady error
+	admin    string
+}
+
+func newWorld(t *testing.T) *world {
+	w := &world{
+		t: t, store: &fakeStore{keys: map[string]store.APIKey{}, message: sampleMessage()}, outbound: &fakeOutbound{},
+		clock: clock.NewManual(epoch), log: &bytes.Buffer{},
+	}
+	w.outbound.message = w.store.message
+	w.outbound.answer = outbound.Answer{Result: intent.Result{Kind: intent.Decided, Decision: sampleDecision()}, Simulated: true, Parts: 1, Encoding: outbound.GSM7}
+	w.api = New(Config{
+		Store: w.store, Outbound: w.outbound, Contents: fakeContents{}, Identity: identity, Clock: w.clock,
+		Ready: func(context.Context) error { return w.notReady }, Simulated: true,
+		Metrics: telemetry.NewMetrics(), Log: telemetry.NewLogger(w.log, telemetry.JSON, slog.LevelDebug),
+	})
+	w.admin = w.key(tenantA, "admin")
+	return w
+}
+
+// key makes a live key.
+func (w *world) key(tenant ident.Partition, scopes string) string {
+	k := secret.NewAPIKey()
+	err := w.store.PutKey(context.Background(), store.APIKey{
+		ID: k.ID, Tenant: tenant, Name: "checkout " + scopes, Scopes: scopes, Hash: identity.HashAPIKey(k), CreatedAt: clock.FromTime(epoch),
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return k.Text()
+}
+
+// call sends a request with the headers given as name, value, name, value.
+func (w *world) call(method, path, key, body string, headers ...string) *httptest.ResponseRecorder {
+	var in io.Reader
+	if body != "" {
+		in = strings.NewReader(body)
+	}
+	r := httptest.NewRequest(method, path, in)
+	if key != "" {
+		r.Header.Set("Authorization", "Bearer "+key)
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(headers); i += 2 {
+		if headers[i] == "Content-Type" {
+			r.Header.Del("Content-Type")
+		}
+		r.Header.Add(headers[i], headers[i+1])
+	}
+	rec := httptest.NewRecorder()
+	w.api.ServeHTTP(rec, r)
+	return rec
+}
+
+// get expects a status and decodes the body.
+func (w *world) get(path string, status int, into any) *httptest.ResponseRecorder {
+	w.t.Helper()
+	rec := w.call("GET", path, w.admin, "")
+	return w.decode(rec, status, into)
+}
+
+func (w *world) decode(rec *httptest.ResponseRecorder, status int, into any) *httptest.ResponseRecorder {
+	w.t.Helper()
+	if rec.Code != status {
+		w.t.Fatalf("%d: %s", rec.Code, rec.Body)
+	}
+	if err := json.Unmarshal(rec.Body.Bytes(), into); err != nil {
+		w.t.Fatalf("%v: %s", err, rec.Body)
+	}
+	return rec
+}
+
+// problem expects a problem document.
+func (w *world) problem(rec *httptest.ResponseRecorder, status int, code fault.Code) Problem {
+	w.t.Helper()
+	var p Problem
+	w.decode(rec, status, &p)
+	if p.Code != string(code) || p.Status != status || p.Type != typePrefix+string(code) || p.Title == "" {
+		w.t.Errorf("%+v", p)
+	}
+	if got := rec.Header().Get("Content-Type"); got != problemType {
+		w.t.Errorf("Content-Type %s", got)
+	}
+	if strings.Contains(rec.Body.String(), "2025550143") {
+		w.t.Errorf("an error repeats a number: %s", rec.Body)
+	}
+	return p
+}
+
+func pointers(p Problem) []string {
+	var all []string
+	for _, f := range p.Errors {
+		all = append(all, f.Pointer+f.Parameter)
+	}
+	slices.Sort(all)
+	return all
+}
+
+func sampleDecision() intent.Decision {
+	return intent.Decision{
+		ID: ident.Decision{1, 2, 3}, At: clock.FromTime(epoch), Action: intent.Allow, Class: intent.NewIntent,
+		Reason: intent.ReasonNoEquivalent, Rule: "order_confirmation.window", PolicyID: "builtin@1",
+		Explanation: `No message for the same "key" is known.`, WindowEnds: clock.FromTime(epoch.Add(time.Hour)),
+		Message: intent.Snapshot{ID: ident.Message{9}, State: message.Pending},
+	}
+}
+
+func sampleMessage() *store.Message {
+	reference := int32(17)
+	return &store.Message{
+		ID: ident.Message{9}, Tenant: tenantA, Decision: ident.Decision{1, 2, 3}, CreatedAt: clock.FromTime(epoch),
+		Purpose: "order_confirmation", Kind: "confirmation", PolicyID: "builtin@1", Destination: number, Sender: "SHOP",
+		Event: intent.Event{Type: "order", ID: "A-1", Version: "1"}, Connection: 1, IntentKey: intent.Key{0xab},
+		ValidUntil: clock.FromTime(epoch.Add(time.Hour)), State: message.Delivered, Since: clock.FromTime(epoch.Add(2 * time.Second)), Final: true,
+		Attempts: []store.Attempt{{
+			Attempt: evidence.Attempt{
+				Attempt: 1, Part: 1, Outcome: message.OutcomeAccepted, Delivery: message.DeliveryDelivered, ExternalID: []byte("A1B2"),
+				Reference: reference, AnsweredAt: clock.FromTime(epoch.Add(time.Second)), StatusRaw: "DELIVRD", ErrorCode: "000",
+				DeliveredAt: clock.FromTime(epoch.Add(2 * time.Second)),
+			},
+			Connection: 1, OpenedAt: clock.FromTime(epoch.Add(500 * time.Millisecond)), Receipt: true,
+		}},
+	}
+}
+
+var _ http.Handler = (*API)(nil)

@@ -1,0 +1,148 @@
+package api
+
+import (
+	"context"
+
+	"github.com/einmal/einmal/internal/domain/intent"
+	"github.com/einmal/einmal/internal/domain/message"
+	"github.com/einmal/einmal/internal/domain/phone"
+	"github.com/einmal/einmal/internal/ground/clock"
+	"github.com/einmal/einmal/internal/ground/fault"
+	"github.com/einmal/einmal/internal/ground/ident"
+	"github.com/einmal/einmal/internal/store"
+)
+
+type messagesIn struct {
+	To               string `query:"to" doc:"Destination, in E.164 or in the local form of region. Entries for it then show it whole."`
+	Region           string `query:"region" doc:"ISO 3166-1, two letters."`
+	Event            string `query:"event" doc:"The business event's id."`
+	CorrelationID    string `query:"correlation_id"`
+	IdempotencyKey   string `query:"idempotency_key" doc:"As it was sent, without the quotes of a structured string."`
+	DeduplicationKey string `query:"deduplication_key" doc:"32 hexadecimal digits, as messages and decisions show it."`
+	ExternalID       string `query:"external_id" doc:"The provider's message id, as messages show it."`
+	State            string `query:"state"`
+	Purpose          string `query:"purpose"`
+	From             string `query:"from" doc:"Created at this time or later (RFC 3339)."`
+	Until            string `query:"until" doc:"Created before this time (RFC 3339)."`
+	Paging
+}
+
+func (a *API) listMessages(ctx context.Context, in *messagesIn) (List[MessageView], error) {
+	who := principalOf(ctx)
+	d := &decoder{}
+	f, p := a.messageFilter(d, who.Tenant, in), in.page(d)
+	if err := d.fault(); err != nil {
+		return List[MessageView]{}, err
+	}
+	found, err := a.cfg.Store.Messages(ctx, who.Tenant, f, p)
+	if err != nil {
+		return List[MessageView]{}, err
+	}
+	names, err := a.cfg.Store.ConnectionNames(ctx)
+	if err != nil {
+		return List[MessageView]{}, err
+	}
+	view := func(m *store.Message) MessageView { return a.messageView(m, names, nil, f.Destination) }
+	return paged(in.Limit, found, view, messagePlace), nil
+}
+
+func messagePlace(m *store.Message) (clock.Micros, [16]byte) { return m.CreatedAt, m.ID }
+
+func (a *API) messageFilter(d *decoder, tenant ident.Partition, in *messagesIn) store.MessageFilter {
+	f := store.MessageFilter{
+		EventID: in.Event, CorrelationID: in.CorrelationID, Purpose: in.Purpose, ExternalID: receivedID(in.ExternalID),
+		From: d.moment("from", in.From), Until: d.moment("until", in.Until),
+	}
+	if in.To != "" {
+		n, err := phone.Parse(in.To, in.Region)
+		if err != nil {
+			d.wrong("to", "%s", err)
+		}
+		f.Destination = n.E164()
+	}
+	if in.State != "" {
+		state, ok := message.ParseState(in.State)
+		if !ok {
+			d.wrong("state", "no such state: the states are %v", message.States())
+		}
+		f.State = state
+	}
+	if in.DeduplicationKey != "" {
+		f.IntentKey = d.key("deduplication_key", in.DeduplicationKey)
+	}
+	if in.IdempotencyKey != "" {
+		form := intent.IdempotencyForm(uint64(tenant), sendOperation, in.IdempotencyKey)
+		f.IdempotencyKey = a.cfg.Identity.Key(form)
+	}
+	return f
+}
+
+type oneIn struct {
+	ID string `path:"id"`
+}
+
+func (a *API) getMessage(ctx context.Context, in *oneIn) (MessageView, error) {
+	id, err := parseID[ident.Message](in.ID)
+	if err != nil {
+		return MessageView{}, err
+	}
+	m, err := a.cfg.Store.Message(ctx, principalOf(ctx).Tenant, id)
+	if err != nil {
+		return MessageView{}, err
+	}
+	return a.oneMessage(ctx, m)
+}
+
+func (a *API) oneMessage(ctx context.Context, m *store.Message) (MessageView, error) {
+	names, err := a.cfg.Store.ConnectionNames(ctx)
+	if err != nil {
+		return MessageView{}, err
+	}
+	metadata, err := a.cfg.Contents.Metadata(ctx, m)
+	if err != nil {
+		return MessageView{}, err
+	}
+	return a.messageView(m, names, metadata, ""), nil
+}
+
+// parseID reads an id of a path. What is no id is nothing that exists.
+func parseID[ID ~[16]byte, P interface {
+	*ID
+	UnmarshalText([]byte) error
+}](text string) (ID, error) {
+	var id ID
+	if err := P(&id).UnmarshalText([]byte(text)); err != nil {
+		return id, fault.Wrap(err, fault.NotFound, "%s", err)
+	}
+	return id, nil
+}
+
+type cancelIn struct {
+	ID          string `path:"id"`
+	ContentType string `header:"Content-Type" hidden:"true"`
+	RawBody     []byte
+}
+
+type cancelBody struct {
+	Reason string `json:"reason" doc:"Why; it is kept with the event, together with the key's name."`
+}
+
+func (a *API) cancelMessage(ctx context.Context, in *cancelIn) (MessageView, error) {
+	id, err := parseID[ident.Message](in.ID)
+	if err != nil {
+		return MessageView{}, err
+	}
+	var reason string
+	err = decodeSmall(in.ContentType, in.RawBody, func(d *decoder) map[string]memberReader {
+		return map[string]memberReader{"reason": d.required(&reason)}
+	}, "reason")
+	if err != nil {
+		return MessageView{}, err
+	}
+	who := principalOf(ctx)
+	m, err := a.cfg.Outbound.Cancel(ctx, who.Tenant, id, who.Name, reason)
+	if err != nil {
+		return MessageView{}, err
+	}
+	return a.oneMessage(ctx, m)
+}

@@ -1,0 +1,149 @@
+package api
+
+import (
+	"net/http"
+	"reflect"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/einmal/einmal/internal/ground/telemetry"
+)
+
+// description is what is said of the API as a whole.
+func description() huma.Config {
+	doc := &huma.OpenAPI{
+		OpenAPI: "3.1.0",
+		Info: &huma.Info{
+			Title: "Einmal", Version: telemetry.BuildVersion().Version,
+			Description: "One intent, one message. Enumerations are open: accept unknown values. Lists are {data, next}. " +
+				"Errors are problem documents (RFC 9457); x-problems lists them. A key that was revoked stops to work within a second.",
+			License: &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
+		},
+		Components: &huma.Components{
+			Schemas: huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),
+			SecuritySchemes: map[string]*huma.SecurityScheme{
+				"key": {Type: "http", Scheme: "bearer", BearerFormat: "em_…", Description: "An API key. Its scopes are send, read, review and admin; admin holds all, review holds read."},
+			},
+		},
+	}
+	return huma.Config{
+		OpenAPI: doc, OpenAPIPath: "/openapi",
+		Formats: map[string]huma.Format{"application/json": huma.DefaultJSONFormat, "json": huma.DefaultJSONFormat}, DefaultFormat: "application/json",
+	}
+}
+
+func needs(s Scope) []map[string][]string { return []map[string][]string{{"key": {string(s)}}} }
+
+// schema describes a Go type.
+func (a *API) schema(v any) *huma.Schema {
+	t := reflect.TypeOf(v)
+	return a.OpenAPI().Components.Schemas.Schema(t, true, t.Name())
+}
+
+// withBody describes a JSON body that the operation reads by itself.
+func withBody(op huma.Operation, s *huma.Schema) huma.Operation {
+	op.RequestBody = &huma.RequestBody{Required: true, Content: jsonContent(s)}
+	op.SkipValidateBody = true
+	op.MaxBodyBytes = maxBody
+	return op
+}
+
+func jsonContent(s *huma.Schema) map[string]*huma.MediaType {
+	return map[string]*huma.MediaType{"application/json": {Schema: s}}
+}
+
+// describeFaults puts the table of faults into the description, in the form clients are generated from.
+func (a *API) describeFaults() {
+	rows := make([]map[string]any, len(faults))
+	for i, f := range faults {
+		rows[i] = map[string]any{"code": f.Code, "type": typePrefix + string(f.Code), "status": f.Status, "title": f.Title, "retryable": f.Retryable}
+	}
+	a.OpenAPI().Extensions = map[string]any{"x-problems": rows}
+}
+
+// The request and the answer of POST /v1/messages, for the description alone: they are read and written by hand.
+type (
+	submitBody struct {
+		To            string            `json:"to" doc:"Destination, in E.164 or in the local form of region." example:"+12025550143"`
+		Region        string            `json:"region,omitempty" doc:"ISO 3166-1, two letters; else the policy's." example:"DE"`
+		Purpose       string            `json:"purpose" doc:"A purpose of the policy in force." example:"order_confirmation"`
+		Event         *submitEvent      `json:"event,omitempty" doc:"The business event; which parts are needed is the purpose's."`
+		Sender        string            `json:"sender,omitempty" doc:"A name of up to 11 characters, a short code or a number; else the gateway's default." example:"SHOP"`
+		Template      *submitTemplate   `json:"template,omitempty"`
+		Text          string            `json:"text" doc:"One part: 160 characters of the GSM alphabet, or 70 of any."`
+		CorrelationID string            `json:"correlation_id,omitempty" example:"checkout-77f1"`
+		ValidFor      string            `json:"valid_for,omitempty" doc:"How long it may wait to be sent." example:"1h"`
+		Metadata      map[string]string `json:"metadata,omitempty" doc:"Echoed; means nothing to the gateway."`
+		DryRun        bool              `json:"dry_run,omitempty" doc:"The decision only; nothing is reserved."`
+	}
+	submitEvent struct {
+		Type    string `json:"type,omitempty"`
+		ID      string `json:"id,omitempty"`
+		Version any    `json:"version,omitempty" doc:"A string or a whole number, which stands for its decimal text."`
+	}
+	submitTemplate struct {
+		ID      string `json:"id,omitempty"`
+		Version any    `json:"version,omitempty" doc:"A string or a whole number, which stands for its decimal text."`
+	}
+	submitAnswer struct {
+		Decision  answerDecision `json:"decision"`
+		Guards    []answerGuard  `json:"guards" nullable:"false" doc:"What rules beside deduplication said."`
+		Message   *answerMessage `json:"message" doc:"null only in a dry run that would allow."`
+		Channel   string         `json:"channel"`
+		Simulated bool           `json:"simulated"`
+		DryRun    bool           `json:"dry_run,omitempty"`
+		Parts     int            `json:"parts,omitempty" doc:"In a dry run: how many parts the text has."`
+		Encoding  string         `json:"encoding,omitempty" doc:"In a dry run: gsm7 or ucs2."`
+	}
+	answerDecision struct {
+		ID            *string `json:"id" doc:"null in a dry run."`
+		Action        string  `json:"action"`
+		Class         string  `json:"class"`
+		Reason        string  `json:"reason"`
+		Rule          string  `json:"rule"`
+		PolicyVersion string  `json:"policy_version"`
+		Explanation   string  `json:"explanation"`
+		WindowEnds    *string `json:"window_ends" format:"date-time"`
+		SameText      *bool   `json:"same_text"`
+	}
+	answerGuard struct {
+		Rule   string `json:"rule"`
+		Kind   string `json:"kind"`
+		Result string `json:"result"`
+	}
+	answerMessage struct {
+		ID               string  `json:"id"`
+		State            string  `json:"state"`
+		ReportedDelivery *string `json:"reported_delivery"`
+		Verified         *bool   `json:"verified"`
+		Attempts         int     `json:"attempts"`
+	}
+)
+
+func (a *API) registerSubmit() {
+	const path = "/v1/messages"
+	a.handle(Route{"POST", path, ScopeSend}, a.submit)
+	o := withBody(op("POST", path, "submit-message", "Messages", "Submit an intent"), a.schema(submitBody{}))
+	o.Description = "Equal intents meet in one message: the first is answered with 201, every other with 200, the message " +
+		"that exists and the reason. Unknown members are refused."
+	o.Security = needs(ScopeSend)
+	o.Parameters = []*huma.Param{{
+		Name: idempotencyHeader, In: "header", Schema: &huma.Schema{Type: "string"},
+		Description: "Makes a retry of this very request safe, for at least 24 hours and until its message is final. Up to " +
+			"255 printable ASCII characters, bare or as a structured string. Another request under the same key is refused with 422.",
+	}}
+	answer := jsonContent(a.schema(submitAnswer{}))
+	replayed := map[string]*huma.Param{replayedHeader: {
+		Schema: &huma.Schema{Type: "string"}, Description: "true: this is the answer that the first request with this idempotency key got.",
+	}}
+	o.Responses = map[string]*huma.Response{
+		"200": {Description: "Suppressed, or a dry run: the message that exists, and why.", Content: answer, Headers: replayed},
+		"201": {Description: "Allowed: a message was made.", Content: answer, Headers: replayed},
+	}
+	problem := map[string]*huma.MediaType{problemType: {Schema: a.schema(Problem{})}}
+	for _, status := range []int{400, 401, 403, 409, 413, 415, 422, 500, 503} {
+		o.Responses[strconv.Itoa(status)] = &huma.Response{Description: http.StatusText(status), Content: problem}
+	}
+	a.OpenAPI().AddOperation(&o)
+}

@@ -1,0 +1,35 @@
+package api
+
+import (
+	"context"
+
+	"github.com/einmal/einmal/internal/engine/outbound"
+	"github.com/einmal/einmal/internal/ground/clock"
+	"github.com/einmal/einmal/internal/ground/ident"
+	"github.com/einmal/einmal/internal/store"
+)
+
+// Outbound is what the API needs of engine/outbound. Errors are faults; those about the request's content are
+// fault.Invalid with a field for each.
+type Outbound interface {
+	Submit(ctx context.Context, s outbound.Submission) (outbound.Answer, error)
+	Cancel(ctx context.Context, tenant ident.Partition, id ident.Message, person, reason string) (*store.Message, error)
+}
+
+// Contents opens what is sealed of a message.
+type Contents interface {
+	Metadata(ctx context.Context, m *store.Message) (map[string]string, error)
+}
+
+// Store is the part of the store that is needed.
+type Store interface {
+	store.Reader
+	store.Keys
+	After(ctx context.Context, tenant ident.Partition, seq int64, limit int) ([]store.FeedEvent, error)
+	ConnectionNames(ctx context.Context) (map[int64]string, error)
+	Now(ctx context.Context) (clock.Micros, error)
+}
+
+// sendOperation is what idempotency keys of POST /v1/messages are scoped to, beside the tenant (D8). It is part
+// of stored keys and never changes.
+const sendOperation = "messages.send"

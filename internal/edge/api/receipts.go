@@ -1,0 +1,82 @@
+package api
+
+import (
+	"context"
+
+	"github.com/einmal/einmal/internal/ground/clock"
+	"github.com/einmal/einmal/internal/ground/ident"
+	"github.com/einmal/einmal/internal/ground/telemetry"
+	"github.com/einmal/einmal/internal/store"
+)
+
+// ReceiptView is one call of a provider as it was logged. Values are as received; numbers in them are masked,
+// and the payload, which may quote a text, is not shown.
+type ReceiptView struct {
+	ID         string  `json:"id"`
+	Seq        int64   `json:"seq" doc:"Its place in the log."`
+	ReceivedAt string  `json:"received_at" format:"date-time"`
+	Kind       string  `json:"kind" doc:"receipt, intermediate, inbound, other or unreadable. Accept unknown values."`
+	Connection string  `json:"connection"`
+	Bind       string  `json:"bind,omitempty"`
+	Peer       string  `json:"peer,omitempty"`
+	EventID    *string `json:"event_id"`
+	ExternalID *string `json:"external_id"`
+	Reference  *int32  `json:"reference" doc:"Our own reference as the provider echoed it; null: it did not."`
+	Status     string  `json:"status,omitempty" doc:"Raw status."`
+	State      *string `json:"state" doc:"Normalised status, where the connection documents one."`
+	ErrorCode  string  `json:"error_code,omitempty" doc:"Raw error code."`
+	Source     string  `json:"source,omitempty"`
+	Dest       string  `json:"destination,omitempty"`
+	SubmitDate string  `json:"submit_date,omitempty" doc:"As reported; no zone is invented."`
+	DoneDate   string  `json:"done_date,omitempty" doc:"As reported; no zone is invented."`
+	Parser     string  `json:"parser" doc:"What read it, and in which version."`
+}
+
+func receiptView(r *store.LoggedReceipt, names map[int64]string) ReceiptView {
+	v := ReceiptView{
+		ID: r.ID.String(), Seq: r.Seq, ReceivedAt: at(r.ReceivedAt), Kind: r.Kind, Connection: names[r.Connection],
+		Bind: r.Bind, Peer: r.Peer, EventID: orNull(r.EventID), ExternalID: externalID(r.ExternalID),
+		Status: telemetry.Mask(r.Status), State: orNull(r.State), ErrorCode: telemetry.Mask(r.ErrorCode),
+		Source: telemetry.Mask(r.Source), Dest: telemetry.Mask(r.Dest),
+		SubmitDate: r.SubmitDate, DoneDate: r.DoneDate, Parser: r.Parser,
+	}
+	if r.Reference >= 0 {
+		v.Reference = &r.Reference
+	}
+	return v
+}
+
+func (a *API) listReceipts(ctx context.Context, in *aboutIn) (List[ReceiptView], error) {
+	about, p, err := in.read()
+	if err != nil {
+		return List[ReceiptView]{}, err
+	}
+	found, err := a.cfg.Store.Receipts(ctx, principalOf(ctx).Tenant, about, p)
+	if err != nil {
+		return List[ReceiptView]{}, err
+	}
+	names, err := a.cfg.Store.ConnectionNames(ctx)
+	if err != nil {
+		return List[ReceiptView]{}, err
+	}
+	view := func(r *store.LoggedReceipt) ReceiptView { return receiptView(r, names) }
+	return paged(in.Limit, found, view, receiptPlace), nil
+}
+
+func receiptPlace(r *store.LoggedReceipt) (clock.Micros, [16]byte) { return r.ReceivedAt, r.ID }
+
+func (a *API) getReceipt(ctx context.Context, in *oneIn) (ReceiptView, error) {
+	id, err := parseID[ident.Receipt](in.ID)
+	if err != nil {
+		return ReceiptView{}, err
+	}
+	r, err := a.cfg.Store.Receipt(ctx, principalOf(ctx).Tenant, id)
+	if err != nil {
+		return ReceiptView{}, err
+	}
+	names, err := a.cfg.Store.ConnectionNames(ctx)
+	if err != nil {
+		return ReceiptView{}, err
+	}
+	return receiptView(r, names), nil
+}

@@ -1,0 +1,60 @@
+package api
+
+import (
+	"github.com/einmal/einmal/internal/edge/api/strictjson"
+	"github.com/einmal/einmal/internal/engine/outbound"
+)
+
+// maxBody is the largest body that is read, in bytes.
+const maxBody = 64 << 10
+
+// memberReader reads one member of a request and reports under the pointer what is wrong with it.
+type memberReader = func(v strictjson.Value, pointer string)
+
+// notYet are members whose shape is known and whose meaning comes with a later release.
+var notYet = []string{"exception"}
+
+// decodeSubmission reads the body of POST /v1/messages. Only what the JSON itself can tell is checked here,
+// types and names; the rest is the outbound flow's. What is wrong goes to the decoder, all of it at once.
+func decodeSubmission(d *decoder, body []byte) outbound.Submission {
+	s := outbound.Submission{Operation: sendOperation}
+	v, ok := d.document(body)
+	if !ok {
+		return s
+	}
+	readers := map[string]memberReader{
+		"to": d.text(&s.To), "region": d.text(&s.Region), "purpose": d.text(&s.Purpose), "sender": d.text(&s.Sender),
+		"text": d.text(&s.Text), "correlation_id": d.text(&s.CorrelationID), "valid_for": d.text(&s.ValidFor),
+		"event": d.object(map[string]memberReader{
+			"type": d.text(&s.Event.Type), "id": d.text(&s.Event.ID), "version": d.version(&s.Event.Version),
+		}),
+		"template": d.object(map[string]memberReader{
+			"id": d.text(&s.Template.ID), "version": d.version(&s.Template.Version),
+		}),
+		"metadata": d.texts(&s.Metadata), "dry_run": d.flag(&s.DryRun),
+	}
+	for _, name := range notYet {
+		readers[name] = func(_ strictjson.Value, pointer string) {
+			d.wrong(pointer, "not yet supported by this release: leave it out")
+		}
+	}
+	d.members(v, "#", readers)
+	s.Canonical = canonicalMembers(v)
+	return s
+}
+
+// canonicalMembers is what the fingerprint of an idempotency key is taken over. dry_run is left out: a dry run
+// reserves nothing.
+func canonicalMembers(v strictjson.Value) map[string][]byte {
+	forms := make(map[string][]byte, len(v.Members))
+	all := make([]byte, 0, 512)
+	for _, m := range v.Members {
+		if m.Name == "dry_run" {
+			continue
+		}
+		from := len(all)
+		all = m.Value.AppendCanonical(all)
+		forms[m.Name] = all[from:len(all):len(all)]
+	}
+	return forms
+}

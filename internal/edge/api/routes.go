@@ -1,0 +1,139 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/einmal/einmal/internal/ground/fault"
+)
+
+// register adds every operation of this release.
+func (a *API) register() {
+	a.registerSubmit()
+	add(a, op("GET", "/v1/messages", "list-messages", "Messages", "Find messages"), ScopeRead, a.listMessages)
+	add(a, op("GET", "/v1/messages/{id}", "get-message", "Messages", "One message with its attempts"), ScopeRead, a.getMessage)
+	add(a, op("GET", "/v1/messages/{id}/timeline", "get-timeline", "Messages", "Everything that happened to a message, in order"), ScopeRead, a.getTimeline)
+	add(a, withBody(op("POST", "/v1/messages/{id}/cancel", "cancel-message", "Messages", "Take a message back that was not sent yet"), a.schema(cancelBody{})), ScopeSend, a.cancelMessage)
+	add(a, op("GET", "/v1/decisions", "list-decisions", "Decisions", "Find decisions"), ScopeRead, a.listDecisions)
+	add(a, op("GET", "/v1/decisions/{id}", "get-decision", "Decisions", "One decision, with what it was compared with"), ScopeRead, a.getDecision)
+	add(a, op("GET", "/v1/receipts", "list-receipts", "Receipts", "The log of what providers sent"), ScopeRead, a.listReceipts)
+	add(a, op("GET", "/v1/receipts/{id}", "get-receipt", "Receipts", "One receipt as received"), ScopeRead, a.getReceipt)
+	add(a, op("GET", "/v1/exceptions", "list-exceptions", "Exceptions", "What the gateway could not settle by itself"), ScopeRead, a.listExceptions)
+	add(a, op("GET", "/v1/events", "list-events", "Events", "The feed of events, by sequence"), ScopeRead, a.listEvents)
+	add(a, op("GET", "/v1/keys", "list-keys", "Keys", "API keys, without their secrets"), ScopeAdmin, a.listKeys)
+	create := withBody(op("POST", "/v1/keys", "create-key", "Keys", "Make an API key; the answer is the only place where it is shown"), a.schema(keyBody{}))
+	create.DefaultStatus = http.StatusCreated
+	add(a, create, ScopeAdmin, a.createKey)
+	add(a, op("DELETE", "/v1/keys/{id}", "revoke-key", "Keys", "End a key; it stops to work within a second"), ScopeAdmin, a.revokeKey)
+	add(a, op("GET", "/healthz", "health", "Operation", "The process runs"), "", a.health)
+	add(a, op("GET", "/readyz", "readiness", "Operation", "The gateway can take requests"), "", a.readiness)
+	a.handle(Route{"GET", "/metrics", ""}, a.cfg.Metrics.Handler().ServeHTTP)
+	a.routes = append(a.routes, Route{"GET", "/openapi.json", ""})
+	a.refuseTheRest()
+}
+
+func op(method, path, id, tag, summary string) huma.Operation {
+	return huma.Operation{Method: method, Path: path, OperationID: id, Tags: []string{tag}, Summary: summary}
+}
+
+// body is what a handler's answer is wrapped in.
+type body[T any] struct{ Body T }
+
+// add registers an operation with the framework, behind its scope.
+func add[In, Out any](a *API, op huma.Operation, scope Scope, handle func(context.Context, *In) (Out, error)) {
+	a.routes = append(a.routes, Route{op.Method, op.Path, scope})
+	op.Middlewares = huma.Middlewares{onlyKnownQuery}
+	op.Errors = []int{http.StatusBadRequest, http.StatusNotFound, http.StatusServiceUnavailable, http.StatusInternalServerError}
+	if scope != "" {
+		op.Middlewares = huma.Middlewares{a.guard(scope), onlyKnownQuery}
+		op.Errors = append(op.Errors, http.StatusUnauthorized, http.StatusForbidden)
+		op.Security = needs(scope)
+	}
+	huma.Register(a.huma, op, func(ctx context.Context, in *In) (*body[Out], error) {
+		out, err := handle(ctx, in)
+		if err != nil {
+			a.report(op.Path, err)
+			return nil, problemOf(err)
+		}
+		return &body[Out]{out}, nil
+	})
+}
+
+// handle registers a handler on the mux itself.
+func (a *API) handle(r Route, h http.HandlerFunc) {
+	a.routes = append(a.routes, r)
+	a.mux.HandleFunc(r.Method+" "+r.Path, h)
+}
+
+// guard lets only keys with the scope through.
+func (a *API) guard(scope Scope) func(huma.Context, func(huma.Context)) {
+	return func(ctx huma.Context, next func(huma.Context)) {
+		r, w := humago.Unwrap(ctx)
+		who, err := a.keyring.admit(r, scope)
+		if err != nil {
+			a.report(ctx.Operation().Path, err)
+			writeProblem(w, err)
+			return
+		}
+		next(huma.WithValue(ctx, principalKey{}, who))
+	}
+}
+
+// onlyKnownQuery refuses misspelt and repeated parameters: a filter that is silently left out shows everything.
+func onlyKnownQuery(ctx huma.Context, next func(huma.Context)) {
+	known := map[string]bool{}
+	for _, p := range ctx.Operation().Parameters {
+		if p.In == "query" {
+			known[p.Name] = true
+		}
+	}
+	r, w := humago.Unwrap(ctx)
+	d := &decoder{}
+	for name, values := range r.URL.Query() {
+		switch {
+		case !known[name]:
+			d.wrong(parameterName(name), "%s", strings.Replace(unknownMember(name, known), "member", "parameter", 1))
+		case len(values) > 1:
+			d.wrong(name, "this parameter is there more than once: give it once")
+		}
+	}
+	if err := d.fault(); err != nil {
+		writeProblem(w, err)
+		return
+	}
+	next(ctx)
+}
+
+// refuseTheRest answers wrong methods and unknown paths with problem documents; under /v1 only to those who
+// have a key.
+func (a *API) refuseTheRest() {
+	methods := map[string][]string{}
+	for _, r := range a.routes {
+		methods[r.Path] = append(methods[r.Path], r.Method)
+	}
+	for path, allowed := range methods {
+		if slices.Contains(allowed, "GET") {
+			allowed = append(allowed, "HEAD")
+		}
+		slices.Sort(allowed)
+		allow := strings.Join(allowed, ", ")
+		a.mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Allow", allow)
+			writeProblem(w, fault.New(methodNotAllowed, "this resource has %s", allow))
+		})
+	}
+	a.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		err := error(fault.New(fault.NotFound, "no such path: see /openapi.json"))
+		if strings.HasPrefix(r.URL.Path, "/v1/") {
+			if _, keyErr := a.keyring.identify(r); keyErr != nil {
+				err = keyErr
+			}
+		}
+		writeProblem(w, err)
+	})
+}
