@@ -109,7 +109,10 @@ func (s *Session) tick() time.Duration {
 	s.mu.Lock()
 	expired := s.expire(now)
 	quiet := now.Sub(s.begun) - time.Duration(s.lastRead.Load())
-	probe := quiet >= s.cfg.EnquireLink && !s.probing && !s.ended && !s.hangup
+	if len(expired) > 0 && quiet >= s.cfg.ResponseTimeout {
+		s.doubt.Store(true)
+	}
+	probe := (quiet >= s.cfg.EnquireLink || s.doubt.Load()) && !s.probing && !s.ended && !s.hangup
 	if probe {
 		s.probing = true
 		s.push(item{req: &Request{PDU: PDU{Command: CmdEnquireLink}}})

@@ -20,13 +20,22 @@ func (s *Session) readLoop() {
 			s.end(err)
 			return
 		}
-		s.lastRead.Store(int64(time.Since(s.begun)))
+		s.heard()
 		p, err := Decode(raw)
 		if p.Command.IsResponse() {
 			s.answered(&p, err)
 			continue
 		}
 		s.request(&p, raw, err)
+	}
+}
+
+// heard notes that the peer is alive.
+func (s *Session) heard() {
+	s.lastRead.Store(int64(time.Since(s.begun)))
+	if s.doubt.Load() {
+		s.doubt.Store(false)
+		s.cfg.Freed()
 	}
 }
 

@@ -104,11 +104,14 @@ type Session struct {
 	reason     error
 
 	lastRead atomic.Int64 // nanoseconds since begun
-	wake     chan struct{}
-	idle     chan struct{}
-	stop     chan struct{} // tells the writer to end
-	done     chan struct{}
-	writer   sync.WaitGroup
+	// doubt: a request was not answered, and nothing at all came since it was written. Until the peer is heard
+	// again the window is closed, so that a peer that hangs makes one window of unknown outcomes and no more.
+	doubt  atomic.Bool
+	wake   chan struct{}
+	idle   chan struct{}
+	stop   chan struct{} // tells the writer to end
+	done   chan struct{}
+	writer sync.WaitGroup
 }
 
 // item is something to write: an answer, or a request.
@@ -139,7 +142,7 @@ func (s *Session) Request(r *Request) error {
 		return ErrClosed
 	}
 	if counts(r.PDU.Command) {
-		if s.inFlight >= s.cfg.Window {
+		if s.inFlight >= s.cfg.Window || s.doubt.Load() {
 			return ErrWindowFull
 		}
 		s.inFlight++
@@ -186,7 +189,7 @@ func (s *Session) push(it item) {
 func (s *Session) Free() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closing || s.ended {
+	if s.closing || s.ended || s.doubt.Load() {
 		return 0
 	}
 	return s.cfg.Window - s.inFlight

@@ -101,7 +101,7 @@ func TestLateAnswer(t *testing.T) {
 		}
 		time.Sleep(2 * time.Second)
 		synctest.Wait()
-		if all := got.list(); len(all) != 1 || !errors.Is(all[0].Err, ErrTimeout) || !all[0].Written || s.Free() != 10 {
+		if all := got.list(); len(all) != 1 || !errors.Is(all[0].Err, ErrTimeout) || !all[0].Written {
 			t.Fatalf("after the timer: %+v, free %d", all, s.Free())
 		}
 		p.answer(req, "A1B2")
@@ -141,6 +141,45 @@ func TestWindow(t *testing.T) {
 		}
 		must(t, s.Request(submit(&got)))
 		p.read(CmdSubmitSM)
+	})
+}
+
+// TestDoubt: a peer that hangs makes one window of requests without an answer. The link is tested at once, and
+// the window opens again when the peer is heard.
+func TestDoubt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		freed := 0
+		s, p := pipe(t, Config{ResponseTimeout: 10 * time.Second, EnquireLink: time.Hour, Freed: func() { freed++ }})
+		defer s.Close()
+		var got results
+		must(t, s.Request(submit(&got)))
+		p.read(CmdSubmitSM)
+		begun := time.Now()
+		probe := p.read(CmdEnquireLink)
+		if d := time.Since(begun); d != 10*time.Second {
+			t.Errorf("the link was tested after %v", d)
+		}
+		if err := s.Request(submit(&got)); !errors.Is(err, ErrWindowFull) || s.Free() != 0 {
+			t.Errorf("in doubt: %v, free %d", err, s.Free())
+		}
+		before := freed
+		p.write(PDU{Command: CmdEnquireLinkResp, Sequence: probe.Sequence})
+		synctest.Wait()
+		if s.Free() != 10 || freed != before+1 {
+			t.Errorf("heard: free %d, told %d times", s.Free(), freed-before)
+		}
+		must(t, s.Request(submit(&got)))
+		p.read(CmdSubmitSM)
+		p.write(PDU{Command: CmdEnquireLink, Sequence: 1})
+		p.read(CmdEnquireLinkResp)
+		time.Sleep(10*time.Second - time.Nanosecond)
+		p.write(PDU{Command: CmdEnquireLink, Sequence: 2})
+		p.read(CmdEnquireLinkResp)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if len(got.list()) != 2 || s.Free() != 10 {
+			t.Errorf("a peer that is heard is not in doubt: %d results, free %d", len(got.list()), s.Free())
+		}
 	})
 }
 
