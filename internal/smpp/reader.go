@@ -2,15 +2,10 @@ package smpp
 
 import (
 	"bufio"
-	"crypto/tls"
 	"errors"
 	"io"
 	"time"
 )
-
-// drainTime is how long a side that has stopped writing goes on reading. Closing with unread octets would make
-// TCP send a reset, which may destroy answers that the peer has not read yet.
-const drainTime = time.Second
 
 func (s *Session) readLoop() {
 	r := bufio.NewReaderSize(s.conn, chunk)
@@ -57,41 +52,6 @@ func (s *Session) request(p *PDU, raw []byte, err error) {
 		s.Respond(&PDU{Command: CmdGenericNack, Status: StatusInvCmdID, Sequence: p.Sequence})
 	default:
 		s.cfg.Handle(s, p, raw, err)
-	}
-}
-
-func (s *Session) hangUp(reason error) {
-	s.closing, s.hangup = true, true
-	s.setReason(reason)
-	signal(s.wake)
-}
-
-// closeWrite tells the peer that nothing more comes, and lets the reader run to the peer's end.
-func (s *Session) closeWrite() {
-	_ = s.conn.SetReadDeadline(time.Now().Add(drainTime))
-	half, ok := s.conn.(interface{ CloseWrite() error })
-	if !ok || half.CloseWrite() != nil {
-		s.mu.Lock()
-		s.shut(ErrClosed)
-		s.mu.Unlock()
-	}
-}
-
-// shut closes the connection; the reader then ends the session. On TLS the connection below is closed, since a
-// farewell could block.
-func (s *Session) shut(reason error) {
-	s.closing = true
-	s.setReason(reason)
-	if t, ok := s.conn.(*tls.Conn); ok {
-		_ = t.NetConn().Close()
-		return
-	}
-	_ = s.conn.Close()
-}
-
-func (s *Session) setReason(err error) {
-	if s.reason == nil {
-		s.reason = err
 	}
 }
 

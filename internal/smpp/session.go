@@ -1,7 +1,6 @@
 package smpp
 
 import (
-	"context"
 	"errors"
 	"net"
 	"sync"
@@ -209,77 +208,6 @@ func (s *Session) Err() error {
 		return nil
 	}
 	return s.reason
-}
-
-// Close ends the session at once and waits until every request has its result. It must not be called from
-// Handle or from a request's callbacks.
-func (s *Session) Close() {
-	s.mu.Lock()
-	s.shut(ErrClosed)
-	s.mu.Unlock()
-	<-s.done
-}
-
-// Hangup writes what is queued and then closes, without an unbind: requests of the peer that were not read yet
-// are dropped. It returns at once.
-func (s *Session) Hangup() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.hangUp(ErrClosed)
-}
-
-// Unbind ends the session in order: no new requests, the answers to those under way are awaited, then unbind,
-// its answer, and the close. When ctx ends it closes at once. Of several callers one unbinds.
-func (s *Session) Unbind(ctx context.Context) {
-	s.mu.Lock()
-	second := s.leaving
-	s.closing, s.leaving = true, true
-	s.mu.Unlock()
-	switch {
-	case second:
-		select {
-		case <-s.done:
-		case <-ctx.Done():
-		}
-	case s.drained(ctx):
-		s.sayUnbind(ctx)
-	}
-	s.Close()
-}
-
-func (s *Session) drained(ctx context.Context) bool {
-	for {
-		s.mu.Lock()
-		left, ended := s.inFlight, s.ended
-		s.mu.Unlock()
-		if left == 0 || ended {
-			return !ended
-		}
-		select {
-		case <-s.idle:
-		case <-s.done:
-		case <-ctx.Done():
-			return false
-		}
-	}
-}
-
-func (s *Session) sayUnbind(ctx context.Context) {
-	answered := make(chan struct{})
-	s.mu.Lock()
-	if !s.ended {
-		s.push(item{req: &Request{PDU: PDU{Command: CmdUnbind}, Done: func(r Result) {
-			if !r.Late {
-				close(answered)
-			}
-		}}})
-	}
-	s.mu.Unlock()
-	select {
-	case <-answered:
-	case <-s.done:
-	case <-ctx.Done():
-	}
 }
 
 // counts reports whether a request is subject to the window.
