@@ -36,16 +36,41 @@ func (d *decoder) document(body []byte) (strictjson.Value, bool) {
 	return v, len(errs) == 0 && d.is(v, "#", strictjson.Object)
 }
 
+// memberReader reads one member of a request and reports under the pointer what is wrong with it.
+type memberReader func(v strictjson.Value, pointer string)
+
+// members are the ones that an object may have. There are a dozen at most: a slice is faster than a map.
+type members []struct {
+	name string
+	read memberReader
+}
+
+func (m members) reader(name string) memberReader {
+	for i := range m {
+		if m[i].name == name {
+			return m[i].read
+		}
+	}
+	return nil
+}
+
+func (m members) names() []string {
+	names := make([]string, len(m))
+	for i := range m {
+		names[i] = m[i].name
+	}
+	return names
+}
+
 // members hands each member to its reader and names the ones that have none.
-func (d *decoder) members(v strictjson.Value, pointer string, readers map[string]memberReader) {
+func (d *decoder) members(v strictjson.Value, pointer string, known members) {
 	for _, m := range v.Members {
 		here := strictjson.Step(pointer, m.Name)
-		read, ok := readers[m.Name]
-		if !ok {
-			d.wrong(here, "%s", unknownMember(m.Name, readers))
+		if read := known.reader(m.Name); read != nil {
+			read(m.Value, here)
 			continue
 		}
-		read(m.Value, here)
+		d.wrong(here, "%s", unknownMember(m.Name, known.names()))
 	}
 }
 
@@ -101,10 +126,10 @@ func (d *decoder) texts(into *map[string]string) memberReader {
 }
 
 // object reads an object by its members.
-func (d *decoder) object(readers map[string]memberReader) memberReader {
+func (d *decoder) object(known members) memberReader {
 	return func(v strictjson.Value, pointer string) {
 		if d.is(v, pointer, strictjson.Object) {
-			d.members(v, pointer, readers)
+			d.members(v, pointer, known)
 		}
 	}
 }
@@ -120,16 +145,10 @@ var otherWords = map[string]string{
 }
 
 // unknownMember says which name was probably meant.
-func unknownMember[T any](name string, known map[string]T) string {
-	names := make([]string, 0, len(known))
-	for n := range known {
-		names = append(names, n)
-	}
+func unknownMember(name string, names []string) string {
 	slices.Sort(names)
-	if word, ok := otherWords[name]; ok {
-		if _, here := known[word]; here || strings.Contains(word, " ") {
-			return "unknown member: did you mean " + word + "?"
-		}
+	if word, ok := otherWords[name]; ok && (slices.Contains(names, word) || strings.Contains(word, " ")) {
+		return "unknown member: did you mean " + word + "?"
 	}
 	best, least := "", 3
 	for _, n := range names {

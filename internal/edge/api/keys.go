@@ -81,8 +81,8 @@ func (a *API) createKey(ctx context.Context, in *createKeyIn) (NewKeyView, error
 
 func decodeKey(in *createKeyIn) (name string, scopes Scopes, err error) {
 	var names []string
-	err = decodeSmall(in.ContentType, in.RawBody, func(d *decoder) map[string]memberReader {
-		return map[string]memberReader{"name": d.required(&name), "scopes": d.list(&names)}
+	err = decodeSmall(in.ContentType, in.RawBody, func(d *decoder) members {
+		return members{{"name", d.required(&name)}, {"scopes", d.list(&names)}}
 	}, "name", "scopes")
 	if err != nil {
 		return "", nil, err

@@ -133,8 +133,8 @@ func (a *API) cancelMessage(ctx context.Context, in *cancelIn) (MessageView, err
 		return MessageView{}, err
 	}
 	var reason string
-	err = decodeSmall(in.ContentType, in.RawBody, func(d *decoder) map[string]memberReader {
-		return map[string]memberReader{"reason": d.required(&reason)}
+	err = decodeSmall(in.ContentType, in.RawBody, func(d *decoder) members {
+		return members{{"reason", d.required(&reason)}}
 	}, "reason")
 	if err != nil {
 		return MessageView{}, err

@@ -8,12 +8,6 @@ import (
 // maxBody is the largest body that is read, in bytes.
 const maxBody = 64 << 10
 
-// memberReader reads one member of a request and reports under the pointer what is wrong with it.
-type memberReader = func(v strictjson.Value, pointer string)
-
-// notYet are members whose shape is known and whose meaning comes with a later release.
-var notYet = []string{"exception"}
-
 // decodeSubmission reads the body of POST /v1/messages. Only what the JSON itself can tell is checked here,
 // types and names; the rest is the outbound flow's. What is wrong goes to the decoder, all of it at once.
 func decodeSubmission(d *decoder, body []byte) outbound.Submission {
@@ -22,25 +16,22 @@ func decodeSubmission(d *decoder, body []byte) outbound.Submission {
 	if !ok {
 		return s
 	}
-	readers := map[string]memberReader{
-		"to": d.text(&s.To), "region": d.text(&s.Region), "purpose": d.text(&s.Purpose), "sender": d.text(&s.Sender),
-		"text": d.text(&s.Text), "correlation_id": d.text(&s.CorrelationID), "valid_for": d.text(&s.ValidFor),
-		"event": d.object(map[string]memberReader{
-			"type": d.text(&s.Event.Type), "id": d.text(&s.Event.ID), "version": d.version(&s.Event.Version),
-		}),
-		"template": d.object(map[string]memberReader{
-			"id": d.text(&s.Template.ID), "version": d.version(&s.Template.Version),
-		}),
-		"metadata": d.texts(&s.Metadata), "dry_run": d.flag(&s.DryRun),
-	}
-	for _, name := range notYet {
-		readers[name] = func(_ strictjson.Value, pointer string) {
-			d.wrong(pointer, "not yet supported by this release: leave it out")
-		}
-	}
-	d.members(v, "#", readers)
+	d.members(v, "#", members{
+		{"to", d.text(&s.To)}, {"region", d.text(&s.Region)}, {"purpose", d.text(&s.Purpose)}, {"sender", d.text(&s.Sender)},
+		{"text", d.text(&s.Text)}, {"correlation_id", d.text(&s.CorrelationID)}, {"valid_for", d.text(&s.ValidFor)},
+		{"event", d.object(members{
+			{"type", d.text(&s.Event.Type)}, {"id", d.text(&s.Event.ID)}, {"version", d.version(&s.Event.Version)},
+		})},
+		{"template", d.object(members{{"id", d.text(&s.Template.ID)}, {"version", d.version(&s.Template.Version)}})},
+		{"metadata", d.texts(&s.Metadata)}, {"dry_run", d.flag(&s.DryRun)}, {"exception", d.notYet},
+	})
 	s.Canonical = canonicalMembers(v)
 	return s
+}
+
+// notYet refuses a member whose shape is known and whose meaning comes with a later release.
+func (d *decoder) notYet(_ strictjson.Value, pointer string) {
+	d.wrong(pointer, "not yet supported by this release: leave it out")
 }
 
 // canonicalMembers is what the fingerprint of an idempotency key is taken over. dry_run is left out: a dry run

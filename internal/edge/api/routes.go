@@ -86,17 +86,17 @@ func (a *API) guard(scope Scope) func(huma.Context, func(huma.Context)) {
 
 // onlyKnownQuery refuses misspelt and repeated parameters: a filter that is silently left out shows everything.
 func onlyKnownQuery(ctx huma.Context, next func(huma.Context)) {
-	known := map[string]bool{}
+	var known []string
 	for _, p := range ctx.Operation().Parameters {
 		if p.In == "query" {
-			known[p.Name] = true
+			known = append(known, p.Name)
 		}
 	}
 	r, w := humago.Unwrap(ctx)
 	d := &decoder{}
 	for name, values := range r.URL.Query() {
 		switch {
-		case !known[name]:
+		case !slices.Contains(known, name):
 			d.wrong(parameterName(name), "%s", strings.Replace(unknownMember(name, known), "member", "parameter", 1))
 		case len(values) > 1:
 			d.wrong(name, "this parameter is there more than once: give it once")

@@ -10,7 +10,7 @@ import (
 )
 
 // decodeSmall reads the body of an operation with few members. Those in must have to be there.
-func decodeSmall(contentType string, body []byte, readers func(*decoder) map[string]memberReader, must ...string) error {
+func decodeSmall(contentType string, body []byte, known func(*decoder) members, must ...string) error {
 	if !isJSON(contentType) {
 		return errMediaType
 	}
@@ -19,7 +19,7 @@ func decodeSmall(contentType string, body []byte, readers func(*decoder) map[str
 	}
 	d := &decoder{}
 	if v, ok := d.document(body); ok {
-		d.members(v, "#", readers(d))
+		d.members(v, "#", known(d))
 		d.present(v, must)
 	}
 	return d.fault()
