@@ -19,6 +19,9 @@ func (c *Case) receipt(e Evidence, now clock.Micros) error {
 	}
 	ev := Event{Kind: EventReceipt, Attempt: e.Attempt, Part: e.Part, Receipt: e.Receipt.ID, Detail: receiptDetail(e.Receipt)}
 	reported, known := message.ParseDelivery(e.Receipt.State)
+	if reported.Final() && !e.Receipt.Final {
+		reported = message.DeliveryEnRoute // an intermediate notification is never final, whatever it says
+	}
 	switch {
 	case !known || reported == message.DeliveryNone:
 		ev.Kind = EventConflict

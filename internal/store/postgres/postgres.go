@@ -52,10 +52,7 @@ func Open(ctx context.Context, o Options) (*sqlstore.Store, error) {
 	if err := migrate(ctx, config); err != nil {
 		return nil, fmt.Errorf("the store on PostgreSQL: %w", err)
 	}
-	for k, v := range session {
-		config.RuntimeParams[k] = v
-	}
-	db := stdlib.OpenDB(*config)
+	db := stdlib.OpenDB(*ours(config))
 	if o.Connections == 0 {
 		o.Connections = 16
 	}
@@ -64,6 +61,14 @@ func Open(ctx context.Context, o Options) (*sqlstore.Store, error) {
 	return sqlstore.New(sqlstore.Options{
 		Dialect: dialect, Writer: sqlstore.PoolWriter{DB: db}, Reader: db, Log: o.Log, Close: db.Close,
 	}), nil
+}
+
+// ours is the configuration with the settings of our sessions.
+func ours(config *pgx.ConnConfig) *pgx.ConnConfig {
+	for k, v := range session {
+		config.RuntimeParams[k] = v
+	}
+	return config
 }
 
 // migrate runs on a connection of its own, without the time limits of ordinary work.
@@ -78,13 +83,24 @@ func migrate(ctx context.Context, config *pgx.ConnConfig) error {
 
 // checkDurable refuses a server that may lose what it acknowledged.
 func checkDurable(ctx context.Context, db *sql.DB) error {
-	for _, setting := range []string{"fsync", "full_page_writes"} {
+	settings := map[string]string{}
+	for _, name := range durable {
 		var value string
-		if err := db.QueryRowContext(ctx, "select current_setting($1)", setting).Scan(&value); err != nil {
+		if err := db.QueryRowContext(ctx, "select current_setting($1)", name).Scan(&value); err != nil {
 			return err
 		}
-		if value != "on" {
-			return fmt.Errorf("the server runs with %s=%s and may lose what it has acknowledged: set %s=on", setting, value, setting)
+		settings[name] = value
+	}
+	return checkSettings(settings)
+}
+
+// durable are the settings without which an acknowledged commit may be lost.
+var durable = []string{"fsync", "full_page_writes"}
+
+func checkSettings(settings map[string]string) error {
+	for _, name := range durable {
+		if settings[name] != "on" {
+			return fmt.Errorf("the server runs with %s=%s and may lose what it has acknowledged: set %s=on", name, settings[name], name)
 		}
 	}
 	return nil

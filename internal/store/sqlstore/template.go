@@ -109,9 +109,12 @@ func (t *template) writeValues(b *strings.Builder, size int) {
 		fmt.Fprintf(b, "%scolumn%d as %s", comma(i), i+1, c.name)
 	}
 	b.WriteString(" from (values ")
-	row := "(" + strings.TrimSuffix(strings.Repeat("?,", len(t.columns)), ",") + ")"
 	for i := range size {
-		b.WriteString(comma(i) + row)
+		b.WriteString(comma(i) + "(")
+		for k := range t.columns { // numbered: a bare mark would count on from a scalar that stands before it
+			b.WriteString(comma(k) + "?" + strconv.Itoa(i*len(t.columns)+k+1))
+		}
+		b.WriteString(")")
 	}
 	b.WriteString(") where column1 is not null) r")
 }

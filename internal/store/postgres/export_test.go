@@ -1,0 +1,30 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+)
+
+// CheckSettings is checkSettings for tests.
+var CheckSettings = checkSettings
+
+// SessionSettings reads what a session of ours runs with.
+func SessionSettings(ctx context.Context, url string) (map[string]string, error) {
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		return nil, err
+	}
+	db := stdlib.OpenDB(*ours(config))
+	defer func() { _ = db.Close() }()
+	settings := map[string]string{}
+	for name := range session {
+		var value string
+		if err := db.QueryRowContext(ctx, "select current_setting($1)", name).Scan(&value); err != nil {
+			return nil, err
+		}
+		settings[name] = value
+	}
+	return settings, nil
+}

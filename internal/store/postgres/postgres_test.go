@@ -1,0 +1,151 @@
+//go:build services
+
+package postgres_test
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+
+	"github.com/einmal/einmal/internal/ground/ident"
+	"github.com/einmal/einmal/internal/store"
+	"github.com/einmal/einmal/internal/store/postgres"
+	"github.com/einmal/einmal/internal/store/storetest"
+)
+
+// serverURL is the server that make test brings up, or that the environment names.
+func serverURL(t *testing.T) *url.URL {
+	t.Helper()
+	u, err := url.Parse(os.Getenv("EINMAL_TEST_POSTGRES"))
+	if err != nil || u.Host == "" {
+		t.Fatal("EINMAL_TEST_POSTGRES names no server: run make test, or set it to postgres://user:password@host:port/database")
+	}
+	return u
+}
+
+// database makes an empty database and returns its URL.
+func database(t *testing.T) *url.URL {
+	t.Helper()
+	u := serverURL(t)
+	admin, err := sql.Open("pgx", u.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := "einmal_" + strings.ReplaceAll(ident.NewNode().String(), "node_", "")
+	if _, err := admin.Exec("create database " + name); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if _, err := admin.Exec(fmt.Sprintf("drop database %s with (force)", name)); err != nil {
+			t.Error(err)
+		}
+		if err := admin.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	own := *u
+	own.Path = "/" + name
+	return &own
+}
+
+func open(t *testing.T, u *url.URL) store.Store {
+	t.Helper()
+	s, err := postgres.Open(context.Background(), postgres.Options{URL: u.String()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func TestConformance(t *testing.T) {
+	storetest.Run(t, storetest.Harness{
+		Full: os.Getenv("EINMAL_TORTURE") == "full",
+		Open: func(t *testing.T) store.Store {
+			t.Helper()
+			return open(t, database(t))
+		},
+		Advance: wait,
+		Fragile: func(t *testing.T) (store.Store, func(), func() int) {
+			t.Helper()
+			u := database(t)
+			c := newCutter(t, u.Host)
+			u.Host = c.addr()
+			q := u.Query()
+			q.Set("sslmode", "disable") // the proxy has to read what is sent
+			u.RawQuery = q.Encode()
+			return open(t, u), c.arm, c.cut
+		},
+	})
+}
+
+// wait lets the time pass on the server's own clock, which nobody can move.
+func wait(t *testing.T, s store.Store, d time.Duration) {
+	t.Helper()
+	start, err := s.Now(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for now := start; now < start.Add(d); {
+		<-time.After(start.Add(d).Sub(now))
+		if now, err = s.Now(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A server that may lose what it acknowledged is refused. The setting is the database's own, so that the
+// server that others use stays as it is; fsync itself can only be set for a whole server.
+func TestRefusesUnsafeServer(t *testing.T) {
+	u := database(t)
+	db, err := sql.Open("pgx", u.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	var value string
+	if err := db.QueryRow("show fsync").Scan(&value); err != nil || value != "on" {
+		t.Fatalf("the tests' server runs with fsync=%s: %v", value, err)
+	}
+	if err := postgres.CheckSettings(map[string]string{"fsync": "off", "full_page_writes": "on"}); err == nil || !strings.Contains(err.Error(), "fsync=on") {
+		t.Errorf("fsync=off was taken: %v", err)
+	}
+	if err := postgres.CheckSettings(map[string]string{"fsync": "on", "full_page_writes": "off"}); err == nil {
+		t.Error("full_page_writes=off was taken")
+	}
+}
+
+// The session's settings hold whatever the server's defaults are.
+func TestSessionSettings(t *testing.T) {
+	u := database(t)
+	q := u.Query()
+	q.Set("synchronous_commit", "off")
+	u.RawQuery = q.Encode()
+	settings, err := postgres.SessionSettings(context.Background(), u.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"synchronous_commit": "on", "lock_timeout": "1s", "statement_timeout": "5s", "idle_in_transaction_session_timeout": "3s"} {
+		if settings[name] != want {
+			t.Errorf("%s is %q, want %q", name, settings[name], want)
+		}
+	}
+}
+
+func TestAddressThatIsNone(t *testing.T) {
+	_, err := postgres.Open(context.Background(), postgres.Options{URL: "postgres://user:secret@host:notaport/db"})
+	if err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "postgres://user:password@host:port/database") {
+		t.Errorf("the error is %v", err)
+	}
+}

@@ -1,0 +1,205 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/einmal/einmal/internal/domain/intent"
+	"github.com/einmal/einmal/internal/domain/message"
+	"github.com/einmal/einmal/internal/ground/ident"
+	"github.com/einmal/einmal/internal/store"
+)
+
+// covers: D3, D4, D14
+func testDecideOne(t *testing.T, h Harness) {
+	w := newWorld(t, h)
+	first := w.decide(ask{event: "A-1", version: "1", to: 43})[0].Decision
+	again := w.decide(ask{event: "A-1", version: "1", to: 43})[0].Decision
+	if first.Action != intent.Allow || first.Class != intent.NewIntent || first.Reason != intent.ReasonNoEquivalent {
+		t.Errorf("the first was %s %s %s", first.Action, first.Class, first.Reason)
+	}
+	if again.Action != intent.Suppress || again.Class != intent.TechnicalDuplicate || again.Reason != "same_intent_pending" || again.Message.ID != first.Message.ID {
+		t.Errorf("the second was %s %s %s about %s", again.Action, again.Class, again.Reason, again.Message.ID)
+	}
+	stored, err := w.Store.Decision(context.Background(), w.tenant, again.ID)
+	must(t, err)
+	if stored.Explanation != again.Explanation || stored.Destination != number(43) || stored.IntentKey.IsZero() || stored.PolicyID != "test@1" ||
+		stored.Caller != "key1" || stored.SameText == nil || !*stored.SameText || stored.WindowEnds != first.WindowEnds {
+		t.Errorf("the stored decision is not the one that was made: %+v", stored)
+	}
+	m := w.state(first.Message.ID, message.Pending)
+	if m.Decision != first.ID || m.Destination != number(43) || m.IntentKey != stored.IntentKey {
+		t.Errorf("the message does not belong to its decision: %+v", m)
+	}
+}
+
+// covers: D7, D17
+func testDecideBatch(t *testing.T, h Harness) {
+	w := newWorld(t, h)
+	out := w.decide(
+		ask{event: "B-1", version: "1", to: 1}, ask{event: "B-1", version: "1", to: 1}, ask{event: "B-1", version: "2", to: 1},
+		ask{event: "B-1", version: "1", to: 2}, ask{event: "B-1", version: "1", to: 1, text: "Another text."}, ask{purpose: "brief", event: "B-1", to: 1},
+	)
+	want := []intent.Action{intent.Allow, intent.Suppress, intent.Allow, intent.Allow, intent.Suppress, intent.Allow}
+	for i, o := range out {
+		if o.Decision.Action != want[i] {
+			t.Errorf("request %d: %s, want %s", i, o.Decision.Action, want[i])
+		}
+	}
+	if same := out[4].Decision.SameText; same == nil || *same {
+		t.Error("another text under the same key was not told")
+	}
+	if out[1].Decision.Message.ID != out[0].Decision.Message.ID {
+		t.Error("a duplicate in the batch does not name the first one's message")
+	}
+}
+
+// covers: D8
+func testIdempotencyKey(t *testing.T, h Harness) {
+	w := newWorld(t, h)
+	first := w.decide(ask{event: "I-1", version: "1", to: 3, idempotency: "k1"})[0]
+	replay := w.decide(ask{event: "I-1", version: "1", to: 3, idempotency: "k1"})[0]
+	other := w.decide(ask{event: "I-2", version: "1", to: 3, idempotency: "k1"})[0]
+	batch := w.decide(ask{event: "I-3", version: "1", to: 3, idempotency: "k2"}, ask{event: "I-3", version: "1", to: 3, idempotency: "k2"})
+	if replay.Kind != intent.Replayed || replay.Decision.ID != first.Decision.ID || replay.Decision.Message != first.Decision.Message {
+		t.Errorf("the same request under its key was not replayed: %+v", replay)
+	}
+	if other.Kind != intent.Mismatched || len(other.Differing) != 1 || other.Differing[0] != "event" {
+		t.Errorf("another request under the key was not an error that names the field: %+v", other.Result)
+	}
+	if batch[1].Kind != intent.Replayed || batch[1].Decision.ID != batch[0].Decision.ID {
+		t.Errorf("two equal requests in a batch did not meet: %+v", batch[1])
+	}
+	// The mismatch reserved nothing: its intent is still free.
+	if d := w.decide(ask{event: "I-2", version: "1", to: 3})[0].Decision; d.Action != intent.Allow {
+		t.Errorf("a refused request held its intent: %s", d.Reason)
+	}
+}
+
+// covers: D6
+func testWindowEnds(t *testing.T, h Harness) {
+	w := newWorld(t, h)
+	bound := w.attempt(ask{purpose: "bound", event: "W-1", to: 4}) // an attempt is open
+	brief := w.attempt(ask{purpose: "brief", event: "W-1", to: 4})
+	w.settle(w.outcome(brief, message.OutcomeAccepted, "x1"))
+	w.advance(4 * time.Second)
+	if d := w.decide(ask{purpose: "bound", event: "W-1", to: 4})[0].Decision; d.Action != intent.Suppress {
+		t.Error("the upper bound ended a window while an attempt was open")
+	}
+	if d := w.decide(ask{purpose: "brief", event: "W-1", to: 4})[0].Decision; d.Action != intent.Suppress {
+		t.Error("a duration ended a window while a receipt was owed")
+	}
+	w.settle(w.outcome(bound, message.OutcomeAccepted, "x2"), w.receipt("x1", -1, "delivered", 4))
+	for _, purpose := range []string{"bound", "brief"} {
+		d := w.decide(ask{purpose: purpose, event: "W-1", to: 4})[0].Decision
+		if d.Action != intent.Allow || d.Reason != intent.ReasonWindowEnded {
+			t.Errorf("%s: after the window: %s %s", purpose, d.Action, d.Reason)
+		}
+	}
+}
+
+// covers: D17
+func testOtherTextIsVersion(t *testing.T, h Harness) {
+	w := newWorld(t, h)
+	first := w.decide(ask{purpose: "code", event: "C-1", version: "1", to: 5, text: "1111"})[0].Decision
+	second := w.decide(ask{purpose: "code", event: "C-1", version: "1", to: 5, text: "2222"})[0].Decision
+	third := w.decide(ask{purpose: "code", event: "C-1", version: "1", to: 5, text: "2222"})[0].Decision
+	if second.Action != intent.Allow || second.Class != intent.LegitimateRepeat || second.Message.ID == first.Message.ID {
+		t.Errorf("another code was not a version of its own: %s %s", second.Action, second.Class)
+	}
+	if third.Action != intent.Suppress || third.Message.ID != second.Message.ID {
+		t.Errorf("the same other code twice: %s about %s", third.Action, third.Message.ID)
+	}
+}
+
+func testPreview(t *testing.T, h Harness) {
+	w := newWorld(t, h)
+	sub := w.submission(ask{event: "P-1", version: "1", to: 6})
+	for range 2 { // the second would be a duplicate if the first had left anything
+		r, err := w.Preview(context.Background(), sub, intent.Decide)
+		must(t, err)
+		if r.Decision.Action != intent.Allow {
+			t.Errorf("a preview said %s", r.Decision.Action)
+		}
+	}
+	id := w.taken(ask{event: "P-1", version: "1", to: 6})
+	r, err := w.Preview(context.Background(), sub, intent.Decide)
+	must(t, err)
+	if r.Decision.Action != intent.Suppress || r.Decision.Message.ID != id {
+		t.Errorf("a preview of a duplicate said %s", r.Decision.Action)
+	}
+}
+
+func testPolicyChanges(t *testing.T, h Harness) {
+	w := newWorld(t, h)
+	must(t, w.PutPolicy(context.Background(), store.PolicyVersion{Name: "test", Version: 2, Source: []byte("v2")}))
+	_, err := w.Decide(context.Background(), []store.Submission{w.submission(ask{event: "V-1", version: "1"})}, intent.Decide)
+	if !errors.Is(err, store.ErrPolicyChanged) {
+		t.Fatalf("a request of an older policy: %v", err)
+	}
+	must(t, w.PutPolicy(context.Background(), store.PolicyVersion{Name: "test", Version: 1, Source: []byte("again")}))
+	head, err := w.PolicyHead(context.Background())
+	must(t, err)
+	if head.Version != 2 || string(head.Source) != "v2" {
+		t.Errorf("the head went back to %d %q", head.Version, head.Source)
+	}
+}
+
+// testPoisonedRequest puts one request that the engine refuses among others: an id that exists already.
+func testPoisonedRequest(t *testing.T, h Harness) {
+	w := newWorld(t, h)
+	used := w.taken(ask{event: "Q-0", version: "1", to: 7})
+	var subs []store.Submission
+	for i := range 7 {
+		subs = append(subs, w.submission(ask{event: "Q-1", version: string(rune('a' + i)), to: 7}))
+	}
+	subs[3].Message = used // breaks the message table's primary key
+	out, err := w.Decide(context.Background(), subs, intent.Decide)
+	must(t, err)
+	for i, o := range out {
+		if bad := i == 3; bad != (o.Err != nil) {
+			t.Errorf("request %d: error %v", i, o.Err)
+		}
+		if i != 3 {
+			w.state(o.Decision.Message.ID, message.Pending)
+		}
+	}
+	if d := w.decide(ask{event: "Q-1", version: "d", to: 7})[0].Decision; d.Action != intent.Allow {
+		t.Error("the poisoned request held its intent")
+	}
+}
+
+// testLostCommit loses the connection after the server has committed: the same batch with the same ids finds
+// its own rows, and nobody gets a false no (rule 7).
+func testLostCommit(t *testing.T, h Harness) {
+	if h.Fragile == nil {
+		return // the embedded engine has no connection that could be lost
+	}
+	s, arm, cut := h.Fragile(t)
+	w := worldOn(t, h, s)
+	subs := []store.Submission{w.submission(ask{event: "L-1", version: "1", to: 8, idempotency: "l1"}), w.submission(ask{event: "L-1", version: "1", to: 8})}
+	arm()
+	out, err := w.Decide(context.Background(), subs, intent.Decide)
+	must(t, err)
+	if cut() != 1 {
+		t.Fatal("no commit was broken: the test proves nothing")
+	}
+	if out[0].Decision.Action != intent.Allow || out[0].Decision.Message.ID != subs[0].Message {
+		t.Errorf("the batch's own success was taken for another's: %s %s", out[0].Decision.Action, out[0].Decision.Reason)
+	}
+	if out[1].Decision.Action != intent.Suppress || out[1].Decision.Message.ID != subs[0].Message {
+		t.Errorf("the duplicate in the batch: %s", out[1].Decision.Action)
+	}
+	all, err := w.Messages(context.Background(), w.tenant, store.MessageFilter{EventID: "L-1"}, store.Page{Limit: 10})
+	must(t, err)
+	if len(all) != 1 {
+		t.Errorf("%d messages exist, want 1", len(all))
+	}
+	decisions, err := w.Decisions(context.Background(), w.tenant, ident.Message{}, store.Page{Limit: 10})
+	must(t, err)
+	if len(decisions) != 2 {
+		t.Errorf("%d decisions exist, want 2", len(decisions))
+	}
+}

@@ -1,0 +1,117 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/einmal/einmal/internal/ground/fault"
+	"github.com/einmal/einmal/internal/ground/ident"
+	"github.com/einmal/einmal/internal/store"
+)
+
+func testRegistry(t *testing.T, h Harness) {
+	ctx, s := context.Background(), h.Open(t)
+	ids := make([]ident.Partition, 8)
+	var wg sync.WaitGroup
+	for i := range ids { // racers for two names
+		wg.Go(func() {
+			id, err := s.EnsureTenant(ctx, fmt.Sprintf("tenant%d", i%2))
+			if err != nil {
+				t.Error(err)
+			}
+			ids[i] = id
+		})
+	}
+	wg.Wait()
+	for i, id := range ids {
+		if id != ids[i%2] || ids[0] == ids[1] {
+			t.Fatalf("two names have the numbers %v", ids)
+		}
+	}
+	a, space, err := s.EnsureConnection(ctx, "a", "")
+	must(t, err)
+	b, shared, err := s.EnsureConnection(ctx, "b", "a")
+	must(t, err)
+	if space != a || shared != a || a == b {
+		t.Errorf("connections %d in %d, %d in %d", a, space, b, shared)
+	}
+	if again, _, _ := s.EnsureConnection(ctx, "a", ""); again != a {
+		t.Error("a connection's number changed")
+	}
+	f, err := s.EnsureFlow(ctx, store.FlowSpec{Connection: a, Lane: 2, Tenant: 1, Sender: "S"})
+	must(t, err)
+	flows, err := s.Flows(ctx, a)
+	must(t, err)
+	if len(flows) != 1 || flows[0].ID != f || flows[0].Sender != "S" || f < 16 {
+		t.Errorf("the flows are %+v", flows)
+	}
+	first, err := s.EnsureMeta(ctx, "check", "one")
+	must(t, err)
+	second, err := s.EnsureMeta(ctx, "check", "two")
+	must(t, err)
+	if first != "one" || second != "one" {
+		t.Errorf("a value was replaced: %q %q", first, second)
+	}
+	day1, stored, err := s.EnsureSealingKey(ctx, 1, 20000, []byte("k1"))
+	must(t, err)
+	day2, other, err := s.EnsureSealingKey(ctx, 1, 20000, []byte("k2"))
+	must(t, err)
+	if day1 != day2 || string(stored) != "k1" || string(other) != "k1" {
+		t.Error("two nodes use different keys for one day")
+	}
+}
+
+func testKeys(t *testing.T, h Harness) {
+	ctx, s := context.Background(), h.Open(t)
+	k := store.APIKey{ID: "abc", Tenant: 1, Name: "shop", Hash: [16]byte{1, 2}, Scopes: "send read"}
+	must(t, s.PutKey(ctx, k))
+	got, err := s.Key(ctx, "abc")
+	must(t, err)
+	if got.Hash != k.Hash || got.Scopes != k.Scopes || got.CreatedAt == 0 || got.RevokedAt != 0 {
+		t.Errorf("the key came back as %+v", got)
+	}
+	if err := s.RevokeKey(ctx, 2, "abc"); fault.CodeOf(err) != fault.NotFound {
+		t.Errorf("another tenant revoked it: %v", err)
+	}
+	must(t, s.RevokeKey(ctx, 1, "abc"))
+	got, err = s.Key(ctx, "abc")
+	must(t, err)
+	if got.RevokedAt == 0 {
+		t.Error("the key is still live")
+	}
+	if _, err := s.Key(ctx, "none"); fault.CodeOf(err) != fault.NotFound {
+		t.Errorf("an unknown key: %v", err)
+	}
+}
+
+func testSlots(t *testing.T, h Harness) {
+	w := newWorld(t, h)
+	ctx, other := context.Background(), ident.NewNode()
+	mine, ok, err := w.TakeSlot(ctx, w.conn, 1, w.node, 2*time.Second)
+	must(t, err)
+	if !ok {
+		t.Fatal("a free slot was not to be had")
+	}
+	if _, ok, _ = w.TakeSlot(ctx, w.conn, 1, other, 2*time.Second); ok {
+		t.Fatal("two nodes hold one slot")
+	}
+	if ok, err := w.RenewSlot(ctx, mine, w.node, time.Second); err != nil || !ok {
+		t.Fatalf("renewing: %v %v", ok, err)
+	}
+	w.advance(1500 * time.Millisecond)
+	theirs, ok, err := w.TakeSlot(ctx, w.conn, 1, other, 2*time.Second)
+	must(t, err)
+	if !ok || theirs.Fence <= mine.Fence {
+		t.Fatalf("a slot whose lease ended: %v, fence %d after %d", ok, theirs.Fence, mine.Fence)
+	}
+	if ok, _ := w.RenewSlot(ctx, mine, w.node, time.Second); ok {
+		t.Error("a lost slot was renewed")
+	}
+	must(t, w.GiveSlot(ctx, theirs, other))
+	if _, ok, _ = w.TakeSlot(ctx, w.conn, 1, w.node, time.Second); !ok {
+		t.Error("a slot that was given back is not free")
+	}
+}
