@@ -27,6 +27,8 @@ type Text struct {
 	// wherever the message is one. HasQuoted tells an empty quotation from a missing key.
 	Quoted    string
 	HasQuoted bool
+	// End is where reading ended: the octets of the text from here on are the sender's.
+	End int
 	// Problem says why this cannot be used as a receipt; empty if id and stat are readable. It never repeats
 	// the text.
 	Problem string
@@ -48,12 +50,14 @@ const blank = " \t\r\n\x00"
 // look like fields.
 func ParseText(text string) Text {
 	var t Text
-	rest := strings.Trim(text, blank)
+	whole := strings.TrimRight(text, blank)
+	rest := strings.TrimLeft(whole, blank)
 	for first := true; rest != ""; first = false {
 		f, n := keyAt(rest)
+		t.End = len(whole) - len(rest)
 		switch {
 		case f == nil && first:
-			return Text{Problem: problemNoReceipt}
+			return Text{Problem: problemNoReceipt, End: t.End}
 		case f == nil:
 			word, after := cutWord(rest)
 			if endsFields(word) {
@@ -62,7 +66,7 @@ func ParseText(text string) Text {
 			rest = after
 			continue
 		case f.key == "text":
-			t.Quoted, t.HasQuoted = rest[n:], true
+			t.Quoted, t.HasQuoted, t.End = rest[n:], true, t.End+n
 			return t.judged()
 		}
 		value, after := valueAt(rest[n:])
@@ -71,6 +75,7 @@ func ParseText(text string) Text {
 		}
 		rest = after
 	}
+	t.End = len(text)
 	return t.judged()
 }
 

@@ -31,7 +31,7 @@ func TestQuotedTextIsNoField(t *testing.T) {
 		"id:1 id:2 stat:DELIVRD stat:UNDELIV":       {ID: "1", Stat: "DELIVRD"},
 		"id:1 stat:DELIVRD text:a text:b":           {ID: "1", Stat: "DELIVRD", Quoted: "a text:b", HasQuoted: true},
 	} {
-		if got := ParseText(text); got != want {
+		if got := readFields(text); got != want {
 			t.Errorf("%q: read %+v", text, got)
 		}
 	}
@@ -45,8 +45,30 @@ func TestOddSurroundings(t *testing.T) {
 		"id:1 submit date:2610031744 +0100 stat:DELIVRD vendor:7 err:1",
 		"stat:DELIVRD err: 1 id:1   submitdate:2610031744",
 	} {
-		if got := ParseText(text); got != want {
+		if got := readFields(text); got != want {
 			t.Errorf("%q: read %+v", text, got)
+		}
+	}
+}
+
+// readFields reads a text without the place where reading ended.
+func readFields(text string) Text {
+	t := ParseText(text)
+	t.End = 0
+	return t
+}
+
+// What comes from End on is the sender's, and nothing before it is.
+func TestEnd(t *testing.T) {
+	for text, want := range map[string]string{
+		"id:1 stat:DELIVRD text:secret 12":   "secret 12",
+		"id:1 stat:DELIVRD secret 12":        "secret 12",
+		"\r\n id:1 stat:DELIVRD Text:s \x00": "s \x00",
+		"id:1 stat:DELIVRD err:0":            "",
+		"my secret":                          "my secret",
+	} {
+		if got := text[ParseText(text).End:]; got != want {
+			t.Errorf("%q: the sender's part is %q, want %q", text, got, want)
 		}
 	}
 }
@@ -113,7 +135,7 @@ func FuzzParseText(f *testing.F) {
 				t.Fatalf("the quoted text changed the reading: %+v, %+v", got, cut)
 			}
 		}
-		got.Submitted()
-		got.Done()
+		_, _ = got.Submitted()
+		_, _ = got.Done()
 	})
 }
