@@ -49,7 +49,7 @@ func TestEndings(t *testing.T) {
 }
 
 func runEndings(t *testing.T, echo bool, group []string) {
-	g := startGateway(t, settings{echo: echo, window: 20, answer: 300 * time.Millisecond, grace: 600 * time.Millisecond})
+	g := startGateway(t, settings{echo: echo, window: 20, answer: 300 * time.Millisecond, grace: 600 * time.Millisecond, every: 20 * time.Millisecond})
 	ids := map[string]ident.Message{}
 	var subs []store.Submission
 	for _, e := range group {

@@ -5,6 +5,7 @@ package engine_test
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"log/slog"
 	"path/filepath"
@@ -35,10 +36,12 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const patience = 15 * time.Second
 
-// gateway is one node with one connection.
+// gateway is a store and a message centre, and what runs between them.
 type gateway struct {
 	testing.TB
+	set        settings
 	store      store.Store
+	address    string // of the message centre
 	dispatch   *dispatch.Dispatcher
 	tenant     ident.Partition
 	conn, flow int64
@@ -52,6 +55,8 @@ type settings struct {
 	window int
 	answer time.Duration // how long the provider waits for an answer
 	grace  time.Duration // how long a receipt waits for its message id
+	every  time.Duration // how often the sweeps run
+	lease  time.Duration // 0: as it is by default
 }
 
 const rest = 10 * time.Second // for what has to end at the end of a test
@@ -71,18 +76,26 @@ func identityKey(form []byte) intent.Key {
 // startGateway brings everything up and ends it, in order, with the test.
 func startGateway(t testing.TB, set settings) *gateway {
 	t.Helper()
+	g := openGateway(t, set)
+	stop := g.startNode(context.Background())
+	t.Cleanup(stop)
+	return g
+}
+
+// openGateway brings up a store and a message centre, and no node yet.
+func openGateway(t testing.TB, set settings) *gateway {
+	t.Helper()
 	ctx := context.Background()
 	dir := t.TempDir()
 	s, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(dir, "einmal.db")})
 	must(t, err)
 	t.Cleanup(func() { must(t, s.Close()) })
-	g := &gateway{TB: t, store: s, ledger: filepath.Join(dir, "ledger"), committed: make(chan struct{}, 1)}
+	g := &gateway{TB: t, set: set, store: s, ledger: filepath.Join(dir, "ledger"), committed: make(chan struct{}, 1)}
 	g.register(ctx)
-
 	centre := simulator.New(simulator.Config{LedgerPath: g.ledger, Echo: set.echo})
 	must(t, centre.Start())
 	t.Cleanup(func() { must(t, centre.Close()) })
-	g.connect(ctx, set, centre.Addr())
+	g.address = centre.Addr()
 	return g
 }
 
@@ -97,23 +110,24 @@ func (g *gateway) register(ctx context.Context) {
 	must(g, g.store.PutPolicy(ctx, store.PolicyVersion{Name: "builtin", Version: 1, Source: []byte("-")}))
 }
 
-// connect wires the flows to the provider as the program does.
-func (g *gateway) connect(ctx context.Context, set settings, address string) {
-	metrics, log := telemetry.NewMetrics(), slog.New(slog.DiscardHandler)
+// note wakes whoever waits for a commit.
+func (g *gateway) note() {
+	select {
+	case g.committed <- struct{}{}:
+	default:
+	}
+}
+
+// startNode wires the flows to the provider as the program does, and returns what ends them in order. A node
+// whose ctx is cancelled dies where it stands.
+func (g *gateway) startNode(ctx context.Context) (stop func()) {
+	metrics, log, set := telemetry.NewMetrics(), slog.New(slog.DiscardHandler), g.set
 	rules := store.Rules{Correlate: evidence.Correlate, Grace: set.grace, LookBack: time.Hour}
 	_, space, err := g.store.EnsureConnection(ctx, "simulator", "")
 	must(g, err)
-
 	events := relay.New(relay.Config{Store: g.store, Log: log, Metrics: nil})
-	note := func() {
-		events.Wake()
-		select {
-		case g.committed <- struct{}{}:
-		default:
-		}
-	}
 	receipts := receipt.New(receipt.Config{
-		Store: g.store, Rules: rules, Every: 20 * time.Millisecond, Committed: note, Log: log, Metrics: receipt.NewMetrics(metrics),
+		Store: g.store, Rules: rules, Every: set.every, Committed: g.note, Log: log, Metrics: receipt.NewMetrics(metrics),
 		Connections: map[int64]receipt.Connection{g.conn: {Name: "simulator", EchoesReference: set.echo, Simulated: true}},
 	})
 	door := intake.New(intake.Config{
@@ -121,30 +135,32 @@ func (g *gateway) connect(ctx context.Context, set settings, address string) {
 		Key: identityKey, Clock: clock.System{}, Hand: receipts.Offer, Logger: log, Metrics: intake.NewMetrics(metrics),
 	})
 	carrier := smpp.New(smpp.Config{
-		Name: "simulator", Address: address, SystemID: "einmal", Window: set.window, ResponseTimeout: set.answer,
+		Name: "simulator", Address: g.address, SystemID: "einmal", Window: set.window, ResponseTimeout: set.answer,
 		BackoffMin: 10 * time.Millisecond, BackoffMax: 50 * time.Millisecond,
 	})
-	swept := dispatch.NewMetrics(metrics)
-	sweeper := dispatch.NewSweeper(dispatch.SweepConfig{Store: g.store, Rules: rules, Every: 20 * time.Millisecond, Log: log, Metrics: swept, Committed: note})
+	counters := dispatch.NewMetrics(metrics)
+	sweeper := dispatch.NewSweeper(dispatch.SweepConfig{Store: g.store, Rules: rules, Every: set.every, Log: log, Metrics: counters, Committed: g.note})
 	g.dispatch = dispatch.New(dispatch.Config{
 		Node: ident.NewNode(), Connection: dispatch.Connection{ID: g.conn, IDSpace: space, Name: "simulator", EchoesReference: set.echo, Simulated: true},
-		Provider: carrier, Store: g.store, Rules: rules, ResponseTimeout: set.answer, Committed: note, Log: log, Metrics: swept,
+		Provider: carrier, Store: g.store, Rules: rules, ResponseTimeout: set.answer, Lease: set.lease, Margin: set.lease / 4,
+		Committed: g.note, Log: log, Metrics: counters,
 		Open: func(_ context.Context, o store.Opened) (string, error) { return string(o.Content), nil },
 	})
-
 	events.Start(ctx)
 	receipts.Start(ctx)
 	sweeper.Start(ctx)
 	must(g, carrier.Start(ctx, door))
 	g.dispatch.Start(ctx)
-	g.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), rest)
+	return func() {
+		ending, cancel := context.WithTimeout(context.Background(), rest)
 		defer cancel()
-		must(g, g.dispatch.Stop(ctx))
-		must(g, receipts.Stop(ctx))
+		err := errors.Join(g.dispatch.Stop(ending), receipts.Stop(ending))
 		sweeper.Stop()
 		events.Stop()
-	})
+		if ctx.Err() == nil {
+			must(g, err)
+		}
+	}
 }
 
 // submission is a new intent to a number.
