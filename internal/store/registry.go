@@ -48,6 +48,9 @@ type Registry interface {
 	// PolicyHead is the policy in force.
 	PolicyHead(ctx context.Context) (PolicyVersion, error)
 
+	// PolicyVersions lists the stored versions of a policy, the newest first.
+	PolicyVersions(ctx context.Context, name string, limit int) ([]PolicyVersion, error)
+
 	// Meta reads a value of the installation, such as the identity key's check value; "" if there is none.
 	Meta(ctx context.Context, name string) (string, error)
 	// EnsureMeta stores the value if there is none, and returns the one that is there then.

@@ -16,3 +16,6 @@ var Builtin = sync.OnceValue(func() *Policy {
 	}
 	return p
 })
+
+// BuiltinSource is the file that Builtin was read from.
+func BuiltinSource() []byte { return builtinFile }

@@ -3,6 +3,7 @@ package outbound
 import (
 	"context"
 	"maps"
+	"slices"
 	"sync"
 
 	"github.com/einmal/einmal/internal/domain/evidence"
@@ -151,6 +152,19 @@ func (m *memory) PutPolicy(_ context.Context, p store.PolicyVersion) error {
 	m.head = policyID(p)
 	m.policies[m.head] = p
 	return nil
+}
+
+func (m *memory) PolicyVersions(_ context.Context, name string, limit int) ([]store.PolicyVersion, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var all []store.PolicyVersion
+	for _, p := range m.policies {
+		if p.Name == name {
+			all = append(all, p)
+		}
+	}
+	slices.SortFunc(all, func(a, b store.PolicyVersion) int { return b.Version - a.Version })
+	return all[:min(len(all), limit)], nil
 }
 
 func (m *memory) PolicyHead(context.Context) (store.PolicyVersion, error) {

@@ -60,6 +60,7 @@ type Store interface {
 	EnsureFlow(ctx context.Context, spec store.FlowSpec) (int64, error)
 	PutPolicy(ctx context.Context, p store.PolicyVersion) error
 	PolicyHead(ctx context.Context) (store.PolicyVersion, error)
+	PolicyVersions(ctx context.Context, name string, limit int) ([]store.PolicyVersion, error)
 	EnsureMeta(ctx context.Context, name, value string) (string, error)
 }
 

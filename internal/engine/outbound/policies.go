@@ -8,6 +8,7 @@ import (
 
 	"github.com/einmal/einmal/internal/domain/policy"
 	"github.com/einmal/einmal/internal/ground/fault"
+	"github.com/einmal/einmal/internal/store"
 )
 
 // maxOlder is how many earlier versions requests are also compared under.
@@ -21,8 +22,7 @@ type policies struct {
 	mu      sync.Mutex // held while the store is asked, so that one asks for all
 }
 
-// inForce is a policy with the versions before it that this process has worked under, the newest first. Their
-// windows may still run (D6).
+// inForce is a policy with the versions before it, the newest first. Their windows may still run (D6).
 type inForce struct {
 	*policy.Policy
 	older []*policy.Policy
@@ -55,10 +55,28 @@ func (p *policies) refresh(ctx context.Context, was *inForce) (*inForce, error) 
 		return nil, fault.Wrap(wrong, fault.Internal, "the policy in force, %s, cannot be read by this release", name)
 	}
 	now := &inForce{Policy: parsed}
-	if was != nil {
-		now.older = append(now.older, was.Policy)
-		now.older = append(now.older, was.older[:min(len(was.older), maxOlder-1)]...)
+	if now.older, err = p.before(ctx, head); err != nil {
+		return nil, err
 	}
 	p.current.Store(now)
 	return now, nil
+}
+
+// before reads the versions before the head, of any node and run. One that this release cannot read is left
+// out: its requests were decided by another release, whose keys this one cannot make.
+func (p *policies) before(ctx context.Context, head store.PolicyVersion) ([]*policy.Policy, error) {
+	stored, err := p.store.PolicyVersions(ctx, head.Name, maxOlder+1)
+	if err != nil {
+		return nil, err
+	}
+	var older []*policy.Policy
+	for _, v := range stored {
+		if v.Version >= head.Version {
+			continue
+		}
+		if parsed, wrong := policy.Parse(fmt.Sprintf("%s@%d", v.Name, v.Version), v.Source); wrong == nil {
+			older = append(older, parsed)
+		}
+	}
+	return older, nil
 }

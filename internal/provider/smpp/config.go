@@ -6,6 +6,7 @@ package smpp
 
 import (
 	"crypto/tls"
+	"fmt"
 	"log/slog"
 	"strings"
 	"time"
@@ -75,6 +76,14 @@ func (r *AddressRules) source(sender string) wire.Address {
 func (r *AddressRules) destination(e164 string) wire.Address {
 	return wire.Address{TON: r.Number.TON, NPI: r.Number.NPI, Addr: strings.TrimPrefix(e164, "+")}
 }
+
+// Addressing gives a submission's addresses as they are sent: TON/NPI and the digits or letters.
+func (c Config) Addressing(sender, destination string) (source, dest string) {
+	rules := c.withDefaults().Addresses
+	return written(rules.source(sender)), written(rules.destination(destination))
+}
+
+func written(a wire.Address) string { return fmt.Sprintf("%d/%d %s", a.TON, a.NPI, a.Addr) }
 
 func (c Config) withDefaults() Config {
 	setDefault(&c.Window, 10)

@@ -141,6 +141,20 @@ func (s *Store) PolicyHead(ctx context.Context) (store.PolicyVersion, error) {
 	return p, unavailable(err)
 }
 
+var listPolicies = define(`select name, version, source from policy where name = {1} order by version desc limit {2}`)
+
+// PolicyVersions implements store.Registry.
+func (s *Store) PolicyVersions(ctx context.Context, name string, limit int) ([]store.PolicyVersion, error) {
+	var all []store.PolicyVersion
+	err := s.read().query(ctx, listPolicies, nil, func(res *sql.Rows) error {
+		var p store.PolicyVersion
+		err := res.Scan(&p.Name, &p.Version, &p.Source)
+		all = append(all, p)
+		return err
+	}, name, limit)
+	return all, unavailable(err)
+}
+
 var (
 	readMeta   = define(`select value from meta where name = {1}`)
 	insertMeta = define(`insert into meta (name, value) select {1}, {2} where true on conflict (name) do nothing`)

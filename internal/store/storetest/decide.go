@@ -145,6 +145,11 @@ func testPolicyChanges(t *testing.T, h Harness) {
 	if head.Version != 2 || string(head.Source) != "v2" {
 		t.Errorf("the head went back to %d %q", head.Version, head.Source)
 	}
+	versions, err := w.PolicyVersions(context.Background(), "test", 10)
+	must(t, err)
+	if len(versions) != 2 || versions[0].Version != 2 || string(versions[1].Source) != policySource {
+		t.Errorf("a stored version was changed or lost: %d versions", len(versions))
+	}
 }
 
 // testPoisonedRequest puts one request that the engine refuses among others: an id that exists already.
