@@ -125,7 +125,7 @@ func (g *gateway) startNode(ctx context.Context) (stop func()) {
 	rules := store.Rules{Correlate: evidence.Correlate, Grace: set.grace, LookBack: time.Hour}
 	_, space, err := g.store.EnsureConnection(ctx, "simulator", "")
 	must(g, err)
-	events := relay.New(relay.Config{Store: g.store, Log: log, Metrics: nil})
+	events := relay.New(relay.Config{Store: g.store, Log: log, Metrics: relay.NewMetrics(metrics)})
 	receipts := receipt.New(receipt.Config{
 		Store: g.store, Rules: rules, Every: set.every, Committed: g.note, Log: log, Metrics: receipt.NewMetrics(metrics),
 		Connections: map[int64]receipt.Connection{g.conn: {Name: "simulator", EchoesReference: set.echo, Simulated: true}},

@@ -59,7 +59,7 @@ type Config struct {
 	Lease           time.Duration // of a claim and of a bind slot; 2 s
 	Margin          time.Duration // no write begins later than this before the lease ends; 0.5 s
 	ResponseTimeout time.Duration // how long the provider waits for an answer before it reports Unknown; 60 s
-	Poll            time.Duration // how long a message that became due by time alone may wait; 250 ms
+	Poll            time.Duration // how long a message that became due by time alone may wait, and how long claims rest after "not now"; 250 ms
 	Pause           time.Duration // first pause of a connection that is not set up rightly; 30 s, doubled up to 5 min
 
 	// Committed is called after outcomes were committed; nil: nobody cares. It must not block.

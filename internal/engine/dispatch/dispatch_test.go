@@ -37,7 +37,9 @@ func TestOutcomesSettleTheirMessages(t *testing.T) {
 			p.next(t).report(c.outcome)
 			s.await(t, "for the outcome", func() bool { return len(s.news) == 1 })
 			s.awaitState(t, c.want, m)
+			s.mu.Lock()
 			n := s.news[0]
+			s.mu.Unlock()
 			if n.Reference != c.reference || n.IDSpace != 7 || n.Connection != 1 || n.Code != c.outcome.Code || string(n.ExternalID) != string(c.outcome.ExternalID) {
 				t.Errorf("the store was told %+v", n)
 			}

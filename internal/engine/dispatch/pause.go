@@ -13,12 +13,21 @@ type pause struct {
 	first time.Duration
 	next  time.Duration // how long the next one will be
 	until time.Time
+	rests time.Time // until when claims rest, see rest
 }
 
 func (p *pause) on(now time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return now.Before(p.until)
+	return now.Before(p.until) || now.Before(p.rests)
+}
+
+// rest holds claims for a moment after "not now". The message itself waits by the store's clock, but the next
+// one would get the same answer, and each such answer costs an attempt.
+func (p *pause) rest(until time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.rests = until
 }
 
 // begin starts a pause and reports how long it is. The answers to what was under way say the same thing again:
@@ -45,8 +54,11 @@ func (p *pause) accepted(now time.Time) {
 
 // notePause looks at what an outcome says about the connection as a whole.
 func (d *Dispatcher) notePause(o provider.Outcome, now time.Time) {
-	if o.Kind == provider.Accepted {
+	switch o.Kind {
+	case provider.Accepted:
 		d.pause.accepted(now)
+	case provider.Throttled, provider.NotSent:
+		d.pause.rest(now.Add(d.cfg.Poll))
 	}
 	if !o.PauseConnection {
 		return

@@ -195,6 +195,26 @@ func TestAConnectionThatIsRefusedAsAWholePauses(t *testing.T) {
 	}
 }
 
+// A provider that says "not now" is not asked again at once with the next message.
+func TestClaimsRestAfterNotNow(t *testing.T) {
+	for kind, rests := range map[provider.OutcomeKind]bool{
+		provider.Throttled: true, provider.NotSent: true, provider.Accepted: false, provider.Rejected: false, provider.Unknown: false,
+	} {
+		cfg := config(newMemory(oneFlow()), newCarrier(10))
+		cfg.Poll = time.Second
+		d := New(cfg)
+		d.slot.set(store.Slot{}, time.Now().Add(time.Hour))
+		at := time.Now()
+		d.notePause(provider.Outcome{Kind: kind}, at)
+		if got := d.roomFor(at.Add(time.Second-1)) == 0; got != rests {
+			t.Errorf("after %s: claims rest %t, want %t", kind, got, rests)
+		}
+		if d.roomFor(at.Add(time.Second)) != 10 {
+			t.Errorf("after %s claims rest too long", kind)
+		}
+	}
+}
+
 func TestPausesDouble(t *testing.T) {
 	p := pause{first: 30 * time.Second, next: 30 * time.Second}
 	at := time.Now()

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/einmal/einmal/internal/ground/clock"
+	"github.com/einmal/einmal/internal/ground/telemetry"
 )
 
 // Store is the part of the store that is needed.
@@ -30,8 +31,7 @@ type Config struct {
 	Every time.Duration // how long an event waits for its sequence at most if nobody calls Wake; 200 ms
 	Keep  time.Duration // how long the feed keeps an event; 0: for ever. The event itself stays
 	Log   *slog.Logger
-	// Metrics is where the counters are registered; nil: nowhere.
-	Metrics prometheus.Registerer
+	Metrics *Metrics
 }
 
 const (
@@ -43,11 +43,18 @@ const (
 
 // Sequencer is one node's relay. Any number of nodes may run one on the same store.
 type Sequencer struct {
-	cfg       Config
-	wake      chan struct{}
-	cancel    context.CancelFunc
-	done      sync.WaitGroup
-	sequenced prometheus.Counter
+	cfg    Config
+	wake   chan struct{}
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+}
+
+// Metrics are a node's counters.
+type Metrics struct{ sequenced prometheus.Counter }
+
+// NewMetrics makes and registers them.
+func NewMetrics(m *telemetry.Metrics) *Metrics {
+	return &Metrics{m.Counter("events_sequenced_total", "Events that were given their place in a tenant's feed.").WithLabelValues()}
 }
 
 // New returns a sequencer that does nothing until it is started.
@@ -55,7 +62,7 @@ func New(cfg Config) *Sequencer {
 	if cfg.Every == 0 {
 		cfg.Every = defaultEvery
 	}
-	return &Sequencer{cfg: cfg, wake: make(chan struct{}, 1), sequenced: newCounter(cfg.Metrics)}
+	return &Sequencer{cfg: cfg, wake: make(chan struct{}, 1)}
 }
 
 // Start begins to work, until Stop is called or ctx ends.
@@ -103,7 +110,7 @@ func (s *Sequencer) drain(ctx context.Context) {
 			s.report(ctx, "events could not be given their sequence; they wait in the outbox", err)
 			return
 		}
-		s.sequenced.Add(float64(n))
+		s.cfg.Metrics.sequenced.Add(float64(n))
 		if n < batch {
 			return
 		}
@@ -144,15 +151,4 @@ func (s *Sequencer) report(ctx context.Context, what string, err error) {
 	if ctx.Err() == nil || !errors.Is(err, context.Canceled) {
 		s.cfg.Log.Error(what, "error", err)
 	}
-}
-
-func newCounter(r prometheus.Registerer) prometheus.Counter {
-	c := prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "einmal_events_sequenced_total",
-		Help: "Events that were given their place in a tenant's feed.",
-	})
-	if r != nil {
-		r.MustRegister(c)
-	}
-	return c
 }

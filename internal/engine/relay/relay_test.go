@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/einmal/einmal/internal/ground/clock"
+	"github.com/einmal/einmal/internal/ground/telemetry"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -78,7 +79,7 @@ func (o *outbox) await(t *testing.T) {
 
 func start(t *testing.T, cfg Config) *Sequencer {
 	t.Helper()
-	cfg.Log = slog.New(slog.DiscardHandler)
+	cfg.Log, cfg.Metrics = slog.New(slog.DiscardHandler), NewMetrics(telemetry.NewMetrics())
 	s := New(cfg)
 	s.Start(t.Context())
 	t.Cleanup(s.Stop)
