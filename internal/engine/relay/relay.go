@@ -27,10 +27,10 @@ type Store interface {
 
 // Config says how often and how long. Zero durations take the defaults.
 type Config struct {
-	Store Store
-	Every time.Duration // how long an event waits for its sequence at most if nobody calls Wake; 200 ms
-	Keep  time.Duration // how long the feed keeps an event; 0: for ever. The event itself stays
-	Log   *slog.Logger
+	Store   Store
+	Every   time.Duration // how long an event waits for its sequence at most if nobody calls Wake; 200 ms
+	Keep    time.Duration // how long the feed keeps an event; 0: for ever. The event itself stays
+	Log     *slog.Logger
 	Metrics *Metrics
 }
 
