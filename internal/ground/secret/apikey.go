@@ -35,8 +35,8 @@ type APIKey struct {
 func NewAPIKey() APIKey {
 	var id [7]byte
 	var secret [secretBytes]byte
-	rand.Read(id[:])     //nolint:errcheck // never fails
-	rand.Read(secret[:]) //nolint:errcheck // never fails
+	rand.Read(id[:])     // never fails
+	rand.Read(secret[:]) // never fails
 	return APIKey{ID: base.EncodeToString(id[:])[:idLength], secret: base.EncodeToString(secret[:])}
 }
 

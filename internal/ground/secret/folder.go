@@ -75,7 +75,7 @@ func openKey(dir, name string) (key [KeySize]byte, err error) {
 	if err := private(path, "600"); err != nil {
 		return key, err
 	}
-	text, err := os.ReadFile(path) //nolint:gosec // the operator's own folder
+	text, err := os.ReadFile(path) // the operator's own folder
 	if err != nil {
 		return key, err
 	}
@@ -90,12 +90,12 @@ func openKey(dir, name string) (key [KeySize]byte, err error) {
 // another process made meanwhile: hence a link, which fails where a rename would overwrite.
 func makeKey(dir, name string) error {
 	var key [KeySize]byte
-	rand.Read(key[:])                             //nolint:errcheck // never fails
+	rand.Read(key[:])                             // never fails
 	tmp, err := os.CreateTemp(dir, "."+name+"-*") // made with mode 0600
 	if err != nil {
 		return err
 	}
-	defer os.Remove(tmp.Name()) //nolint:errcheck // a leftover has no effect
+	defer os.Remove(tmp.Name()) // a leftover has no effect
 	_, err = fmt.Fprintln(tmp, hex.EncodeToString(key[:]))
 	if err = errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
 		return err
@@ -108,7 +108,7 @@ func makeKey(dir, name string) error {
 
 // syncDir makes the new name durable: a key that is gone after a power cut takes everything sealed with it.
 func syncDir(dir string) error {
-	d, err := os.Open(dir) //nolint:gosec // the operator's own folder
+	d, err := os.Open(dir) // the operator's own folder
 	if err != nil {
 		return err
 	}

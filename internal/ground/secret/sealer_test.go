@@ -201,3 +201,23 @@ func BenchmarkSeal(b *testing.B) {
 		}
 	})
 }
+
+// What is sealed in the place of content opens in that place, under the same key, and nowhere else.
+func TestReseal(t *testing.T) {
+	ctx, s := context.Background(), NewSealer(sequence(), &keys{})
+	place := Place("receipt", [16]byte{1})
+	before, err := s.Seal(ctx, 1, time.Unix(0, 0), place, []byte("code 123456"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := s.Reseal(ctx, place, before, []byte("code ******"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.Open(ctx, place, after, nil); err != nil || string(got) != "code ******" {
+		t.Errorf("it opens as %q: %v", got, err)
+	}
+	if _, err := s.Open(ctx, Place("receipt", [16]byte{2}), after, nil); err == nil {
+		t.Error("it opens in another place")
+	}
+}

@@ -15,7 +15,7 @@ const saltSize = 32
 // installation reaches in months.
 func wrap(master [KeySize]byte, kind byte, number uint64, key [KeySize]byte) []byte {
 	salt := make([]byte, saltSize)
-	rand.Read(salt) //nolint:errcheck // never fails
+	rand.Read(salt) // never fails
 	return append(salt, seal(wrapping(master, salt), kind, number, nil, key[:])...)
 }
 
@@ -43,6 +43,6 @@ func wrapping(master [KeySize]byte, salt []byte) cipher.AEAD {
 }
 
 func newKey() (key [KeySize]byte) {
-	rand.Read(key[:]) //nolint:errcheck // never fails
+	rand.Read(key[:]) // never fails
 	return key
 }
