@@ -1,0 +1,111 @@
+// Package cli is the command line. Commands that ask or change something talk to a running gateway through its
+// API, as any client would; serve, migrate and config hand over to internal/app; smsc runs the simulated SMSC.
+//
+// Output is for people, with colours on a terminal only (and never with NO_COLOR set), or for machines with
+// --json. Errors go to stderr and say what to run next. Exit codes:
+//
+//	0  done
+//	1  failed
+//	2  wrong usage: a flag, an argument, or a field of the request
+//	3  not found
+//	4  the gateway cannot be reached, or is not available at the moment
+//	5  the API key is missing, wrong, or may not do this
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/alecthomas/kong"
+)
+
+// Env is the world that a run of the program sees.
+type Env struct {
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	Getenv         func(string) string
+	Signals        <-chan os.Signal // SIGINT and SIGTERM
+	Terminal       bool             // Stdout is one
+	Started        time.Time        // when the process began
+	App            App
+}
+
+type commands struct {
+	Serve    serveCmd    `cmd:"" help:"Run the gateway. Without configuration: an embedded store, a simulated carrier, and an admin key in a file."`
+	Send     sendCmd     `cmd:"" help:"Submit a message, from flags or as JSON from stdin."`
+	Explain  explainCmd  `cmd:"" help:"Say in plain words why a request was sent or not: give a msg_… or dec_… id."`
+	Timeline timelineCmd `cmd:"" help:"List everything that happened to a message."`
+	SMSC     smscCmd     `cmd:"" name:"smsc" help:"Run the simulated SMSC as a process of its own."`
+	Key      keyCmd      `cmd:"" help:"Make, list and revoke API keys."`
+	Migrate  migrateCmd  `cmd:"" help:"Bring a store's schema to this release."`
+	Config   configCmd   `cmd:"" help:"Show the configuration in force, secrets masked."`
+	Chaos    chaosCmd    `cmd:"" help:"Failure tests (builds with -tags chaos)."`
+	Version  versionCmd  `cmd:"" help:"Show the version."`
+}
+
+const about = "Einmal: a gateway between your applications and SMS providers. One intent, one message.\n\n" +
+	"Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 not reachable or not available, 5 key missing or not allowed."
+
+// exited carries the exit code out of the parser, which ends the program by itself after --help.
+type exited int
+
+// Run runs one command and returns the program's exit code.
+func Run(ctx context.Context, args []string, env Env) (code int) {
+	defer func() {
+		v := recover()
+		if e, ok := v.(exited); ok {
+			code = int(e)
+		} else if v != nil {
+			panic(v)
+		}
+	}()
+	var c commands
+	parser, err := kong.New(&c, kong.Name("einmal"), kong.Description(about), kong.Writers(env.Stdout, env.Stderr),
+		kong.Exit(func(code int) { panic(exited(code)) }))
+	if err != nil {
+		return env.fail(err) // a mistake in the tags above
+	}
+	parsed, err := parser.Parse(args)
+	if err != nil {
+		return env.fail(&failure{code: exitUsage, text: err.Error(), next: "einmal --help"})
+	}
+	parsed.BindTo(ctx, (*context.Context)(nil))
+	if err := parsed.Run(&env); err != nil {
+		return env.fail(err)
+	}
+	return exitDone
+}
+
+// The exit codes.
+const (
+	exitDone = iota
+	exitFailed
+	exitUsage
+	exitNotFound
+	exitUnreachable
+	exitRefused
+)
+
+// failure is an error with its exit code and what to run next.
+type failure struct {
+	code int
+	text string
+	next string // "": nothing helps that could be named
+}
+
+func (f *failure) Error() string { return f.text }
+
+// fail reports an error and returns its exit code.
+func (e *Env) fail(err error) int {
+	f := &failure{code: exitFailed, text: err.Error()}
+	errors.As(err, &f)
+	_, _ = fmt.Fprintln(e.Stderr, "einmal: "+f.text)
+	if f.next != "" {
+		_, _ = fmt.Fprintln(e.Stderr, "  next: "+f.next)
+	}
+	return f.code
+}

@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/einmal/einmal/internal/ground/telemetry"
+)
+
+// stopTime is how long an orderly stop may take: longer than a provider's answer is awaited (10 s), shorter than
+// supervisors wait before they kill (90 s with systemd, 30 s with Kubernetes).
+const stopTime = 25 * time.Second
+
+type serveCmd struct {
+	gatewayFlags
+	LogFormat string `help:"How logs are written to stderr." enum:"text,json" default:"text"`
+	LogLevel  string `help:"The least level that is logged." enum:"debug,info,warn,error" default:"info"`
+	JSON      bool   `name:"json" help:"Print the start line as JSON."`
+}
+
+// gatewayFlags say which gateway is meant.
+type gatewayFlags struct {
+	Listen     string `help:"Address to listen on (default 127.0.0.1:8080)." placeholder:"HOST:PORT"`
+	Data       string `help:"Data folder (default ./einmal-data)." type:"path"`
+	Store      string `help:"Store, such as postgres://user@host/db; else SQLite in the data folder." placeholder:"URL"`
+	Config     string `help:"Configuration file." type:"existingfile" placeholder:"FILE"`
+	SMSCLedger string `name:"smsc-ledger" help:"Where the built-in simulator writes what it took." type:"path" placeholder:"FILE"`
+}
+
+func (f gatewayFlags) options(log *slog.Logger) Options {
+	return Options{Listen: f.Listen, Data: f.Data, Store: f.Store, Config: f.Config, SMSCLedger: f.SMSCLedger, Log: log}
+}
+
+func (c *serveCmd) Run(ctx context.Context, env *Env) error {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil {
+		return err
+	}
+	gateway, err := env.App.Open(c.options(telemetry.NewLogger(env.Stderr, telemetry.Format(c.LogFormat), level)))
+	if err != nil {
+		return err
+	}
+	if err := gateway.Start(ctx); err != nil {
+		stopped, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+		defer cancel()
+		_ = gateway.Stop(stopped) // what was started is ended; the first error is the one to show
+		return err
+	}
+	c.announce(env, gateway.Running())
+	return serveUntilSignal(ctx, env, gateway)
+}
+
+// serveUntilSignal stops in order at the first signal, and at once at the second.
+func serveUntilSignal(ctx context.Context, env *Env, gateway Gateway) error {
+	select {
+	case <-env.Signals:
+	case <-ctx.Done():
+	}
+	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
+	defer cancel()
+	stopped := make(chan error, 1)
+	go func() { stopped <- gateway.Stop(stopping) }()
+	select {
+	case err := <-stopped:
+		return err
+	case <-env.Signals:
+		return &failure{code: exitFailed, text: "stopped at once: what was being sent is settled at the next start"}
+	}
+}
+
+// announce tells scripts and people that the gateway is ready. The key itself is never printed.
+func (c *serveCmd) announce(env *Env, r Running) {
+	took := time.Since(env.Started).Milliseconds()
+	if c.JSON {
+		_ = compact(env, struct {
+			Event   string `json:"event"`
+			ReadyMs int64  `json:"ready_ms"`
+			Running
+		}{"ready", took, r})
+		return
+	}
+	s := env.style()
+	_, _ = fmt.Fprintf(env.Stdout, "%s in %d ms on http://%s\n", s.good("ready"), took, r.Listen)
+	if r.Simulated {
+		_, _ = fmt.Fprintln(env.Stdout, "messages go to a simulated carrier on this machine: no text leaves it")
+	}
+	_, _ = fmt.Fprintf(env.Stdout, "store: %s, data: %s, admin key: in %s\n", r.Store, r.Data, r.AdminKeyFile)
+}

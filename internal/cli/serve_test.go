@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// fakeGateway starts and stops as it is told.
+type fakeGateway struct {
+	startErr, stopErr error
+	stopping          chan struct{} // receives when Stop begins
+	release           chan struct{} // Stop ends when it is closed
+}
+
+func (g *fakeGateway) Start(context.Context) error { return g.startErr }
+
+func (g *fakeGateway) Stop(context.Context) error {
+	g.stopping <- struct{}{}
+	<-g.release
+	return g.stopErr
+}
+
+func (g *fakeGateway) Running() Running {
+	return Running{Listen: "127.0.0.1:8080", Data: "./einmal-data", AdminKeyFile: "einmal-data/admin.key", Store: "sqlite", Simulated: true}
+}
+
+// serving starts serve and returns its output, its exit code to come, and the options that it gave.
+func serving(t *testing.T, g *fakeGateway, args ...string) (m *machine, out *lines, code chan int, got *Options) {
+	m, out, code, got = newMachine(t, nil), newLines(), make(chan int, 1), &Options{}
+	g.stopping, g.release = make(chan struct{}, 1), make(chan struct{})
+	m.app.Open = func(o Options) (Gateway, error) {
+		*got = o
+		return g, nil
+	}
+	go func() { code <- m.runTo(out, io.Discard, append([]string{"serve"}, args...)...) }()
+	return m, out, code, got
+}
+
+func TestServeAnnouncesItselfAndStopsInOrder(t *testing.T) {
+	g := &fakeGateway{}
+	m, out, code, got := serving(t, g, "--json", "--listen", "127.0.0.1:0", "--store", "postgres://h/d")
+	var ready map[string]any
+	line := <-out.got
+	if err := json.Unmarshal([]byte(line), &ready); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]any{
+		"event": "ready", "listen": "127.0.0.1:8080", "data": "./einmal-data", "admin_key_file": "einmal-data/admin.key", "store": "sqlite", "simulated": true,
+	} {
+		if ready[name] != want {
+			t.Errorf("%s: %v", name, ready[name])
+		}
+	}
+	if _, ok := ready["ready_ms"].(float64); !ok || strings.Count(line, "\n") != 1 {
+		t.Error(line)
+	}
+	if got.Listen != "127.0.0.1:0" || got.Store != "postgres://h/d" || got.Log == nil {
+		t.Errorf("%+v", got)
+	}
+	m.signals <- syscall.SIGTERM
+	<-g.stopping
+	close(g.release)
+	if c := <-code; c != exitDone {
+		t.Error(c)
+	}
+}
+
+func TestServeReportsWhatStoppingFoundWrong(t *testing.T) {
+	g := &fakeGateway{stopErr: errors.New("a worker did not end")}
+	m, out, code, _ := serving(t, g)
+	if line := <-out.got; !strings.Contains(line, "ready in") {
+		t.Error(line)
+	}
+	m.signals <- syscall.SIGINT
+	<-g.stopping
+	close(g.release)
+	if c := <-code; c != exitFailed {
+		t.Error(c)
+	}
+}
+
+func TestTheSecondSignalStopsAtOnce(t *testing.T) {
+	g := &fakeGateway{}
+	m, out, code, _ := serving(t, g)
+	<-out.got
+	m.signals <- syscall.SIGTERM
+	<-g.stopping
+	m.signals <- syscall.SIGTERM
+	if c := <-code; c != exitFailed {
+		t.Error(c)
+	}
+	close(g.release)
+}
+
+func TestServeThatCannotStartEndsWhatItStarted(t *testing.T) {
+	g := &fakeGateway{startErr: errors.New("the folder is in use")}
+	_, _, code, _ := serving(t, g)
+	<-g.stopping
+	close(g.release)
+	if c := <-code; c != exitFailed {
+		t.Error(c)
+	}
+}
