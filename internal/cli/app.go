@@ -2,27 +2,29 @@ package cli
 
 import (
 	"context"
+	"io"
 	"log/slog"
+
+	"github.com/einmal/einmal/internal/app"
+	"github.com/einmal/einmal/internal/ground/telemetry"
 )
 
-// App is what commands need of internal/app.
+// App is what commands need of internal/app. Tests put something else in its place.
 type App struct {
 	// Open makes a gateway that is not started yet.
-	Open func(Options) (Gateway, error)
-	// Migrate brings the schema of a store to this release and says what it did.
-	Migrate func(ctx context.Context, o Options) (string, error)
+	Open func(o Options, stderr io.Writer) (Gateway, error)
+	// Migrate brings the schema of a store to this release.
+	Migrate func(ctx context.Context, o Options, stderr io.Writer) error
 	// Config returns the configuration in force as YAML, secrets masked.
-	Config func(o Options) ([]byte, error)
+	Config func(o Options) (string, error)
 }
 
-// Options are the flags of serve. Empty values leave it to the configuration file, and that to the defaults.
+// Options are the flags that say which gateway is meant. Empty values leave it to the file, and that to the
+// defaults.
 type Options struct {
-	Listen     string // host:port
-	Data       string // folder
-	Store      string // URL; "": SQLite in the data folder
-	Config     string // file; "": none
-	SMSCLedger string // file; "": none
-	Log        *slog.Logger
+	app.Flags
+	Config              string // file; "": none
+	LogLevel, LogFormat string
 }
 
 // Gateway is a gateway in this process.
@@ -31,6 +33,8 @@ type Gateway interface {
 	Start(ctx context.Context) error
 	// Stop takes no new request, finishes what is under way until ctx ends, and returns.
 	Stop(ctx context.Context) error
+	// Failed receives an error if the gateway ends by itself.
+	Failed() <-chan error
 	// Running describes a gateway that was started.
 	Running() Running
 }
@@ -42,4 +46,61 @@ type Running struct {
 	AdminKeyFile string `json:"admin_key_file"`
 	Store        string `json:"store"` // "sqlite" or "postgres"
 	Simulated    bool   `json:"simulated"`
+}
+
+// realApp is internal/app.
+func realApp() App { return App{Open: openApp, Migrate: migrateApp, Config: configApp} }
+
+// load reads the configuration and makes its logger.
+func load(o Options, stderr io.Writer) (app.Config, *slog.Logger, error) {
+	c, err := app.Load(o.Config, o.Flags)
+	if err != nil {
+		return c, nil, &failure{code: exitUsage, text: err.Error()}
+	}
+	format, name := c.Log.Format, c.Log.Level
+	if o.LogFormat != "" {
+		format = o.LogFormat
+	}
+	if o.LogLevel != "" {
+		name = o.LogLevel
+	}
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(name)); err != nil {
+		return c, nil, &failure{code: exitUsage, text: "log.level: write debug, info, warn or error"}
+	}
+	return c, telemetry.NewLogger(stderr, telemetry.Format(format), level), nil
+}
+
+// gateway is an app.App with the configuration that it was made of.
+type gateway struct {
+	*app.App
+	config app.Config
+}
+
+// Running describes it.
+func (g *gateway) Running() Running {
+	return Running{
+		Listen: g.Addr(), Data: g.config.Data, AdminKeyFile: g.AdminKeyFile(), Store: g.config.StoreName(), Simulated: g.Simulated(),
+	}
+}
+
+func openApp(o Options, stderr io.Writer) (Gateway, error) {
+	c, log, err := load(o, stderr)
+	if err != nil {
+		return nil, err
+	}
+	return &gateway{app.New(c, log), c}, nil
+}
+
+func migrateApp(ctx context.Context, o Options, stderr io.Writer) error {
+	c, log, err := load(o, stderr)
+	if err != nil {
+		return err
+	}
+	return app.Migrate(ctx, c, log)
+}
+
+func configApp(o Options) (string, error) {
+	c, _, err := load(o, io.Discard)
+	return c.Masked().YAML(), err
 }

@@ -143,17 +143,22 @@ func TestRedirectsTakeTheKeyNowhere(t *testing.T) {
 
 func TestSmallCommands(t *testing.T) {
 	m := newMachine(t, nil)
-	m.app.Migrate = func(_ context.Context, o Options) (string, error) { return "schema of " + o.Store, nil }
-	m.app.Config = func(o Options) ([]byte, error) { return []byte("listen: " + o.Listen + "\n"), nil }
+	m.app.Migrate = func(_ context.Context, o Options, _ io.Writer) error {
+		if o.Store != "postgres://h/d" {
+			return errors.New("another store")
+		}
+		return nil
+	}
+	m.app.Config = func(o Options) (string, error) { return "listen: " + o.Listen + "\n", nil }
 	for args, want := range map[string]string{
 		"chaos points": "attempt.committed\n", "version": "einmal ", "version --json": `"version":`,
-		"migrate --store postgres://h/d": "schema of postgres://h/d", "config --listen 127.0.0.1:1": "listen: 127.0.0.1:1",
+		"migrate --store postgres://h/d": "the store's schema is this release's", "config --listen 127.0.0.1:1": "listen: 127.0.0.1:1",
 	} {
 		if code, out, errs := m.run(strings.Fields(args)...); code != exitDone || !strings.Contains(out, want) {
 			t.Errorf("%s: %d %s%s", args, code, out, errs)
 		}
 	}
-	m.app.Migrate = func(context.Context, Options) (string, error) { return "", errors.New("no") }
+	m.app.Migrate = func(context.Context, Options, io.Writer) error { return errors.New("no") }
 	if code, _, errs := m.run("migrate"); code != exitFailed || errs != "einmal: no\n" {
 		t.Errorf("%d %s", code, errs)
 	}

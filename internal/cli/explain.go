@@ -118,10 +118,10 @@ var partWords = map[policy.KeyPart]string{
 	policy.KeyTemplateID: "template", policy.KeyTemplateVersion: "template version", policy.KeyCorrelationID: "correlation id",
 }
 
-// otherwiseWords say what would have made the request a new one. Which fields count is the purpose's; for a
-// policy that this program does not know, the explanation above names them.
+// otherwiseWords say what would have made the request a new one. Which fields count, and whether the text does,
+// is the purpose's; of a policy that this program does not know, the explanation above names the fields.
 func otherwiseWords(d *api.DecisionView) string {
-	fields := "another destination or purpose, or another of the fields named above"
+	fields, same := "another destination or purpose, or another of the fields named above", "another idempotency key"
 	builtin := policy.Builtin()
 	if purpose, ok := builtin.Purposes[d.Purpose]; ok && builtin.ID() == d.PolicyVersion {
 		words := []string{"destination", "purpose"}
@@ -130,12 +130,15 @@ func otherwiseWords(d *api.DecisionView) string {
 		}
 		last := len(words) - 1
 		fields = "another " + strings.Join(words[:last], ", ") + " or " + words[last]
+		if purpose.OnOtherText == policy.OtherTextSuppress {
+			same += " or another text"
+		}
 	}
 	words := "with " + fields + " it would have been a new message"
 	if d.WindowEnds != nil {
 		words += ", and so it would after the window's end"
 	}
-	return words + "; another idempotency key or another text alone changes nothing"
+	return words + "; " + same + " alone changes nothing"
 }
 
 func (c *explainCmd) message(ctx context.Context, env *Env, gateway *client) error {

@@ -90,7 +90,7 @@ func (c *keyRevokeCmd) Run(ctx context.Context, env *Env) error {
 	}
 	a, err := gateway.do(ctx, http.MethodDelete, "/v1/keys/"+url.PathEscape(c.ID), nil, nil)
 	if err != nil {
-		return unlost(err, "run the same command again: revoking twice is no error")
+		return unlost(err, "einmal key list   (shows whether it was revoked)")
 	}
 	if c.JSON {
 		_, err = env.Stdout.Write(a.body)

@@ -2,11 +2,11 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
-	"github.com/einmal/einmal/internal/ground/telemetry"
+	"github.com/einmal/einmal/internal/app"
 )
 
 // stopTime is how long an orderly stop may take: longer than a provider's answer is awaited (10 s), shorter than
@@ -15,37 +15,34 @@ const stopTime = 25 * time.Second
 
 type serveCmd struct {
 	gatewayFlags
-	LogFormat string `help:"How logs are written to stderr." enum:"text,json" default:"text"`
-	LogLevel  string `help:"The least level that is logged." enum:"debug,info,warn,error" default:"info"`
-	JSON      bool   `name:"json" help:"Print the start line as JSON."`
+	JSON bool `name:"json" help:"Print the start line as JSON."`
 }
 
 // gatewayFlags say which gateway is meant.
 type gatewayFlags struct {
 	Listen     string `help:"Address to listen on (default 127.0.0.1:8080)." placeholder:"HOST:PORT"`
-	Data       string `help:"Data folder (default ./einmal-data)." type:"path"`
+	Data       string `help:"Data folder (default ./einmal-data)." placeholder:"FOLDER"`
 	Store      string `help:"Store, such as postgres://user@host/db; else SQLite in the data folder." placeholder:"URL"`
-	Config     string `help:"Configuration file." type:"existingfile" placeholder:"FILE"`
-	SMSCLedger string `name:"smsc-ledger" help:"Where the built-in simulator writes what it took." type:"path" placeholder:"FILE"`
+	Config     string `help:"Configuration file." placeholder:"FILE"`
+	SMSCLedger string `name:"smsc-ledger" help:"Where the built-in simulator writes what it took." placeholder:"FILE"`
+	SMSCNoEcho bool   `name:"smsc-no-echo" help:"The built-in simulator does not send our reference back in receipts."`
+	LogFormat  string `help:"How logs are written to stderr: text or json." enum:",text,json" default:"" placeholder:"FORMAT"`
+	LogLevel   string `help:"The least level that is logged: debug, info, warn or error." enum:",debug,info,warn,error" default:"" placeholder:"LEVEL"`
 }
 
-func (f gatewayFlags) options(log *slog.Logger) Options {
-	return Options{Listen: f.Listen, Data: f.Data, Store: f.Store, Config: f.Config, SMSCLedger: f.SMSCLedger, Log: log}
+func (f gatewayFlags) options() Options {
+	return Options{
+		Flags:  app.Flags{Listen: f.Listen, Data: f.Data, Store: f.Store, Ledger: f.SMSCLedger, NoEcho: f.SMSCNoEcho},
+		Config: f.Config, LogLevel: f.LogLevel, LogFormat: f.LogFormat,
+	}
 }
 
 func (c *serveCmd) Run(ctx context.Context, env *Env) error {
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(c.LogLevel)); err != nil {
-		return err
-	}
-	gateway, err := env.App.Open(c.options(telemetry.NewLogger(env.Stderr, telemetry.Format(c.LogFormat), level)))
+	gateway, err := env.App.Open(c.options(), env.Stderr)
 	if err != nil {
 		return err
 	}
 	if err := gateway.Start(ctx); err != nil {
-		stopped, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
-		defer cancel()
-		_ = gateway.Stop(stopped) // what was started is ended; the first error is the one to show
 		return err
 	}
 	c.announce(env, gateway.Running())
@@ -54,8 +51,10 @@ func (c *serveCmd) Run(ctx context.Context, env *Env) error {
 
 // serveUntilSignal stops in order at the first signal, and at once at the second.
 func serveUntilSignal(ctx context.Context, env *Env, gateway Gateway) error {
+	var failed error
 	select {
 	case <-env.Signals:
+	case failed = <-gateway.Failed():
 	case <-ctx.Done():
 	}
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
@@ -64,7 +63,7 @@ func serveUntilSignal(ctx context.Context, env *Env, gateway Gateway) error {
 	go func() { stopped <- gateway.Stop(stopping) }()
 	select {
 	case err := <-stopped:
-		return err
+		return errors.Join(failed, err)
 	case <-env.Signals:
 		return &failure{code: exitFailed, text: "stopped at once: what was being sent is settled at the next start"}
 	}

@@ -40,28 +40,24 @@ func (c *smscCmd) Run(ctx context.Context, env *Env) error {
 	return server.Close()
 }
 
-type migrateCmd struct {
-	Data  string `help:"Data folder, for the embedded store (default ./einmal-data)." type:"path"`
-	Store string `help:"Store, such as postgres://user@host/db; else SQLite in the data folder." placeholder:"URL"`
-}
+type migrateCmd struct{ gatewayFlags }
 
 func (c *migrateCmd) Run(ctx context.Context, env *Env) error {
-	done, err := env.App.Migrate(ctx, Options{Data: c.Data, Store: c.Store})
-	if err != nil {
+	if err := env.App.Migrate(ctx, c.options(), env.Stderr); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(env.Stdout, done)
+	_, err := fmt.Fprintln(env.Stdout, "the store's schema is this release's")
 	return err
 }
 
 type configCmd struct{ gatewayFlags }
 
 func (c *configCmd) Run(env *Env) error {
-	text, err := env.App.Config(c.options(nil))
+	text, err := env.App.Config(c.options())
 	if err != nil {
 		return err
 	}
-	_, err = env.Stdout.Write(text)
+	_, err = fmt.Fprint(env.Stdout, text)
 	return err
 }
 

@@ -120,11 +120,10 @@ func (f *fakeStore) ConnectionNames(context.Context) (map[int64]string, error) {
 	return map[int64]string{1: "simulator"}, nil
 }
 
-func (f *fakeStore) Now(context.Context) (clock.Micros, error) { return clock.FromTime(epoch), nil }
-
 func (f *fakeStore) PutKey(_ context.Context, k store.APIKey) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	k.CreatedAt = clock.FromTime(epoch)
 	f.keys[k.ID] = k
 	return nil
 }
@@ -225,7 +224,7 @@ func newWorld(t *testing.T) *world {
 func (w *world) key(tenant ident.Partition, scopes string) string {
 	k := secret.NewAPIKey()
 	err := w.store.PutKey(context.Background(), store.APIKey{
-		ID: k.ID, Tenant: tenant, Name: "checkout " + scopes, Scopes: scopes, Hash: identity.HashAPIKey(k), CreatedAt: clock.FromTime(epoch),
+		ID: k.ID, Tenant: tenant, Name: "checkout " + scopes, Scopes: scopes, Hash: identity.HashAPIKey(k),
 	})
 	if err != nil {
 		w.t.Fatal(err)

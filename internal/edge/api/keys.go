@@ -64,19 +64,15 @@ func (a *API) createKey(ctx context.Context, in *createKeyIn) (NewKeyView, error
 	if err != nil {
 		return NewKeyView{}, err
 	}
-	now, err := a.cfg.Store.Now(ctx)
+	made := secret.NewAPIKey()
+	err = a.cfg.Store.PutKey(ctx, store.APIKey{
+		ID: made.ID, Tenant: principalOf(ctx).Tenant, Name: name, Hash: a.cfg.Identity.HashAPIKey(made), Scopes: scopes.String(),
+	})
 	if err != nil {
 		return NewKeyView{}, err
 	}
-	made := secret.NewAPIKey()
-	k := store.APIKey{
-		ID: made.ID, Tenant: principalOf(ctx).Tenant, Name: name, Hash: a.cfg.Identity.HashAPIKey(made),
-		Scopes: scopes.String(), CreatedAt: now,
-	}
-	if err := a.cfg.Store.PutKey(ctx, k); err != nil {
-		return NewKeyView{}, err
-	}
-	return NewKeyView{KeyView: keyView(&k), Key: made.Text()}, nil
+	k, err := a.cfg.Store.Key(ctx, made.ID) // the store's clock says when
+	return NewKeyView{KeyView: keyView(&k), Key: made.Text()}, err
 }
 
 func decodeKey(in *createKeyIn) (name string, scopes Scopes, err error) {

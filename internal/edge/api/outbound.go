@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/einmal/einmal/internal/engine/outbound"
-	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/store"
 )
@@ -27,7 +26,6 @@ type Store interface {
 	store.Keys
 	After(ctx context.Context, tenant ident.Partition, seq int64, limit int) ([]store.FeedEvent, error)
 	ConnectionNames(ctx context.Context) (map[int64]string, error)
-	Now(ctx context.Context) (clock.Micros, error)
 }
 
 // sendOperation is what idempotency keys of POST /v1/messages are scoped to, beside the tenant (D8). It is part
