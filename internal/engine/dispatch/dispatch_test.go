@@ -97,6 +97,11 @@ func TestALateAnswerSettlesTheUnknown(t *testing.T) {
 	late.Late = true
 	got.report(late)
 	s.awaitState(t, message.Accepted, m)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.news[0].Late || !s.news[1].Late {
+		t.Error("the answer is not marked as late")
+	}
 }
 
 // Somebody else took the message for orphaned; the answer that then comes still counts.
@@ -128,20 +133,19 @@ func TestTheDeadlineCountsFromBeforeTheClaim(t *testing.T) {
 	s.hold["Claim"] = hold
 	cfg := config(s, p)
 	cfg.Lease, cfg.Margin = 10*time.Second, 3*time.Second
-	m := s.put(16)
-	start(t, cfg)
+	d := New(cfg)
+	d.slot.set(store.Slot{}, time.Now().Add(time.Hour))
+	s.put(16)
+	claimed := make(chan found)
+	go func() { claimed <- d.claimOnce(t.Context()) }()
 	s.awaitCall(t, "Claim", 1)
 	inClaim := time.Now()
-	s.mu.Lock()
-	delete(s.hold, "Claim")
-	s.mu.Unlock()
 	close(hold)
-	got := p.next(t)
-	if last := inClaim.Add(7 * time.Second); got.Deadline.After(last) {
-		t.Errorf("the deadline is %v after the latest that is right", got.Deadline.Sub(last))
+	<-claimed
+	got, _ := d.claims.take(1)
+	if last := inClaim.Add(7 * time.Second); !got[0].deadline.Before(last) {
+		t.Errorf("the deadline is %v after the latest that is right", got[0].deadline.Sub(last))
 	}
-	got.report(accepted)
-	s.awaitState(t, message.Accepted, m)
 }
 
 // A worker that was slow between claim and attempt writes nothing and opens nothing.
@@ -273,6 +277,17 @@ func TestAFloodDoesNotStarveItsNeighbours(t *testing.T) {
 		t.Errorf("%d of the two others still wait after 200 more of the flood", len(late))
 	}
 	p.onStop = p.answerAll
+}
+
+// A flow never fills a claim while there are others.
+func TestAClaimLeavesRoomForTheNeighbours(t *testing.T) {
+	d := New(config(newMemory(), newCarrier(9)))
+	d.flows.replace([]store.Flow{{ID: 20}})
+	alone := d.perFlow(9)
+	d.flows.replace([]store.Flow{{ID: 20}, {ID: 21}})
+	if among := d.perFlow(9); alone != 9 || among != 5 || d.perFlow(1) != 1 {
+		t.Errorf("of a claim of 9 one flow may give %d alone and %d among others, want 9 and 5", alone, among)
+	}
 }
 
 func TestFlowsTakeTurnsWithinTheirLane(t *testing.T) {
