@@ -53,6 +53,9 @@ func (m *Metrics) Histogram(name, help string, labels ...string) *prometheus.His
 	return h
 }
 
+// Registerer is where a package registers what it makes itself.
+func (m *Metrics) Registerer() prometheus.Registerer { return m.registry }
+
 // Register adds collectors that are made elsewhere.
 func (m *Metrics) Register(c ...prometheus.Collector) { m.registry.MustRegister(c...) }
 

@@ -1,0 +1,194 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/einmal/einmal/internal/edge/api"
+	"github.com/einmal/einmal/internal/engine/dispatch"
+	"github.com/einmal/einmal/internal/engine/outbound"
+	"github.com/einmal/einmal/internal/engine/receipt"
+	"github.com/einmal/einmal/internal/engine/relay"
+	"github.com/einmal/einmal/internal/ground/chaos"
+	"github.com/einmal/einmal/internal/ground/fault"
+	"github.com/einmal/einmal/internal/ground/ident"
+	"github.com/einmal/einmal/internal/ground/secret"
+	"github.com/einmal/einmal/internal/ground/telemetry"
+	"github.com/einmal/einmal/internal/provider"
+	"github.com/einmal/einmal/internal/provider/simulator"
+	"github.com/einmal/einmal/internal/store"
+)
+
+// App is a gateway. It is started once and stopped once.
+type App struct {
+	cfg     Config
+	log     *slog.Logger
+	metrics *telemetry.Metrics
+	node    ident.Node
+
+	lock     *os.File
+	store    store.Store
+	identity *secret.Identity
+	sealer   *secret.Sealer
+	tenant   ident.Partition
+	adminKey string
+
+	centre     *simulator.Server // nil: the connection is no simulator
+	carrier    provider.Provider
+	outbound   *outbound.Service
+	dispatch   *dispatch.Dispatcher
+	sweeper    *dispatch.Sweeper
+	receipts   *receipt.Worker
+	relay      *relay.Sequencer
+	janitor    *janitor
+	server     *http.Server
+	listener   net.Listener
+	served     chan error
+	ready      atomic.Bool
+	simulated  bool
+	connection numbered
+}
+
+// numbered is the connection with its immutable numbers.
+type numbered struct {
+	name      string
+	id, space int64
+	cfg       Connection
+}
+
+// New returns a gateway that does nothing until it is started.
+func New(c Config, log *slog.Logger) *App {
+	return &App{cfg: c, log: log, metrics: telemetry.NewMetrics(), node: ident.NewNode(), served: make(chan error, 1)}
+}
+
+// Addr is where it listens.
+func (a *App) Addr() string { return a.listener.Addr().String() }
+
+// AdminKeyFile is where the first key is.
+func (a *App) AdminKeyFile() string { return a.adminKey }
+
+// Simulated says that messages go to a simulator.
+func (a *App) Simulated() bool { return a.simulated }
+
+// Failed receives the error of a server that ended by itself.
+func (a *App) Failed() <-chan error { return a.served }
+
+// Start brings everything up. After an error nothing is left running.
+func (a *App) Start(ctx context.Context) error {
+	for _, step := range []func(context.Context) error{
+		a.openFolder, a.openStore, a.openConnection, a.buildFlows, a.listen, a.startFlows,
+	} {
+		if err := step(ctx); err != nil {
+			return errors.Join(err, a.abandon())
+		}
+	}
+	a.ready.Store(true)
+	return nil
+}
+
+func (a *App) openFolder(context.Context) (err error) {
+	a.lock, err = lockFolder(a.cfg.Data)
+	return err
+}
+
+func (a *App) openStore(ctx context.Context) (err error) {
+	folder, err := secret.OpenFolder(keysFolder(a.cfg))
+	if err != nil {
+		return err
+	}
+	if a.store, err = openStore(ctx, a.cfg, a.log); err != nil {
+		return err
+	}
+	a.identity, a.sealer = secret.NewIdentity(folder.Identity), secret.NewSealer(folder.Sealing, a.store)
+	if a.tenant, err = a.store.EnsureTenant(ctx, "default"); err != nil {
+		return err
+	}
+	a.adminKey, err = ensureAdminKey(ctx, a.store, a.identity, a.tenant, a.cfg.Data)
+	return err
+}
+
+// listen takes the address before the flows start, so that a port that is in use is told at once.
+func (a *App) listen(context.Context) (err error) {
+	if a.listener, err = net.Listen("tcp", a.cfg.Listen.HTTP); err != nil {
+		return fmt.Errorf("the address %s cannot be listened on: choose another with --listen (%w)", a.cfg.Listen.HTTP, err)
+	}
+	handler := api.New(api.Config{
+		Store: a.store, Outbound: a.outbound, Contents: contents{a.store, outbound.NewContents(a.sealer)}, Identity: a.identity,
+		Clock: nodeClock(), Ready: a.Ready, Simulated: a.simulated, Metrics: a.metrics, Log: a.log,
+	})
+	a.server = api.NewServer(handler, a.log)
+	return nil
+}
+
+// startFlows starts from the inside out: who takes results before who makes them.
+func (a *App) startFlows(ctx context.Context) error {
+	if err := a.outbound.Start(ctx); err != nil {
+		return err
+	}
+	background := context.WithoutCancel(ctx)
+	a.relay.Start(background)
+	a.receipts.Start(background)
+	a.sweeper.Start(background)
+	a.janitor.start(background)
+	if err := a.carrier.Start(background, a.door()); err != nil {
+		return err
+	}
+	a.dispatch.Start(background)
+	go func() {
+		if err := a.server.Serve(a.listener); !errors.Is(err, http.ErrServerClosed) {
+			a.served <- err
+		}
+	}()
+	return nil
+}
+
+// Ready says what keeps the gateway from working.
+func (a *App) Ready(ctx context.Context) error {
+	if !a.ready.Load() {
+		return fault.New(fault.Unavailable, "the gateway is starting or stopping").After(time.Second)
+	}
+	return a.store.Ping(ctx)
+}
+
+// Stop ends in order: nobody new, then what was taken, then what was sent, then its outcomes. What cannot be
+// finished before ctx ends is taken up at the next start. A gateway that did not start has ended already.
+func (a *App) Stop(ctx context.Context) error {
+	if !a.ready.Swap(false) {
+		return nil
+	}
+	chaos.At(chaos.Shutdown)
+	err := a.server.Shutdown(ctx)
+	a.outbound.Close()
+	err = errors.Join(err, a.dispatch.Stop(ctx), a.receipts.Stop(ctx))
+	a.sweeper.Stop()
+	a.janitor.stop()
+	a.relay.Stop()
+	return errors.Join(err, a.abandon())
+}
+
+// abandon closes what is open. Engines that were started must have ended.
+func (a *App) abandon() error {
+	var errs []error
+	if a.listener != nil {
+		if err := a.listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+			errs = append(errs, err)
+		}
+	}
+	if a.centre != nil {
+		errs = append(errs, a.centre.Close())
+	}
+	if a.store != nil {
+		errs = append(errs, a.store.Close())
+	}
+	if a.lock != nil {
+		errs = append(errs, a.lock.Close())
+	}
+	return errors.Join(errs...)
+}

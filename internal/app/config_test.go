@@ -1,0 +1,70 @@
+package app_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/einmal/einmal/internal/app"
+)
+
+func load(t *testing.T, text string, f app.Flags) (app.Config, error) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "einmal.yaml")
+	must(t, os.WriteFile(path, []byte(text), 0o600))
+	return app.Load(path, f)
+}
+
+func TestConfigFile(t *testing.T) {
+	t.Setenv("CARRIER_PASSWORD", "pass")
+	c, err := load(t, `
+listen: {http: 127.0.0.1:9090}
+store: postgres://u:hidden@db/einmal
+receipts: {grace: 1m}
+connections:
+  carrier_a:
+    kind: smpp
+    address: smsc.example.net:2775
+    system_id: einmal
+    password: env:CARRIER_PASSWORD
+    window: 20
+    lookup: {by: [own_reference], source: "operator's manual 4.2"}
+`, app.Flags{Listen: "127.0.0.1:7070"})
+	must(t, err)
+	if c.Listen.HTTP != "127.0.0.1:7070" || c.Connections["carrier_a"].Window != 20 || c.Sender == "" {
+		t.Errorf("flags, file and defaults did not come together: %+v", c)
+	}
+	shown := c.Masked().YAML()
+	for _, secret := range []string{"hidden", "pass\n"} {
+		if strings.Contains(shown, secret) {
+			t.Errorf("a secret is shown:\n%s", shown)
+		}
+	}
+	if !strings.Contains(shown, "env:CARRIER_PASSWORD") {
+		t.Errorf("a reference is hidden:\n%s", shown)
+	}
+}
+
+func TestWrongConfig(t *testing.T) {
+	for text, want := range map[string]string{
+		"listne: {http: x}":                          "listne",
+		"receipts: {grace: soon}":                    "90s, 15m or 72h",
+		"listen: {http: nowhere}":                    "host:port",
+		"store: mysql://x":                           "postgres://user:password@host:port/database",
+		"connections: {a: {kind: fax}}":              "simulator or smpp",
+		"connections: {a: {kind: smpp, address: x}}": "host:port",
+		"connections: {a: {kind: smpp, address: 'x:1', password: 'env:EINMAL_NO_SUCH'}}":         "EINMAL_NO_SUCH",
+		"connections: {a: {kind: smpp, address: 'x:1', lookup: {by: [external_id], source: s}}}": "not yet supported",
+		"connections: {a: {kind: smpp, address: 'x:1', lookup: {by: [own_reference]}}}":          "lookup.source",
+		"connections: {a: {kind: smpp, address: 'x:1', ledger: f}}":                              "belong to a simulator",
+		"connections: {a: {kind: simulator}, b: {kind: simulator}}":                              "one connection",
+	} {
+		if _, err := load(t, text, app.Flags{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want a word of %q", text, err, want)
+		}
+	}
+	if _, err := load(t, "connections: {a: {kind: smpp, address: 'x:1'}}", app.Flags{Ledger: "f"}); err == nil {
+		t.Error("a ledger for a connection that is no simulator was taken")
+	}
+}

@@ -1,0 +1,180 @@
+package app_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/einmal/einmal/internal/app"
+	"github.com/einmal/einmal/internal/provider/simulator"
+)
+
+// engines are the stores that every test here runs on: a name, and a function that gives the value of "store".
+var engines = map[string]func(t *testing.T) string{"sqlite": func(*testing.T) string { return "sqlite" }}
+
+// onEveryStore runs a test on each engine.
+func onEveryStore(t *testing.T, test func(t *testing.T, c app.Config)) {
+	for name, url := range engines {
+		t.Run(name, func(t *testing.T) { test(t, testConfig(t, url(t))) })
+	}
+}
+
+// testConfig is a gateway's configuration with a ledger, on free ports.
+func testConfig(t *testing.T, storeURL string) app.Config {
+	t.Helper()
+	dir := t.TempDir()
+	c, err := app.Load("", app.Flags{
+		Listen: "127.0.0.1:0", Data: filepath.Join(dir, "data"), Store: storeURL, Ledger: filepath.Join(dir, "ledger"),
+	})
+	must(t, err)
+	k := c.Connections["simulator"]
+	k.ResponseTimeout = app.Duration(2 * time.Second) // endings without an answer should not take ten
+	c.Connections["simulator"] = k
+	return c
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// gateway is a running gateway and a client of it.
+type gateway struct {
+	*app.App
+	t      *testing.T
+	cfg    app.Config
+	key    string
+	client *http.Client
+}
+
+func start(t *testing.T, c app.Config) *gateway {
+	t.Helper()
+	a := app.New(c, slog.New(slog.DiscardHandler))
+	must(t, a.Start(context.Background()))
+	b, err := os.ReadFile(a.AdminKeyFile())
+	must(t, err)
+	g := &gateway{App: a, t: t, cfg: c, key: strings.TrimSpace(string(b)), client: &http.Client{
+		Transport: &http.Transport{MaxConnsPerHost: 20, MaxIdleConnsPerHost: 20}, Timeout: 30 * time.Second,
+	}}
+	t.Cleanup(g.stop)
+	return g
+}
+
+func (g *gateway) stop() {
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	g.client.CloseIdleConnections()
+	must(g.t, g.Stop(ctx))
+}
+
+// reply is an answer of the API.
+type reply struct {
+	Status int
+	Header http.Header
+	Body   map[string]any
+	Raw    string
+}
+
+func (g *gateway) call(method, path string, body any, header ...string) reply {
+	g.t.Helper()
+	var sent io.Reader
+	switch b := body.(type) {
+	case nil:
+	case string:
+		sent = strings.NewReader(b)
+	default:
+		text, err := json.Marshal(b)
+		must(g.t, err)
+		sent = bytes.NewReader(text)
+	}
+	req, err := http.NewRequest(method, "http://"+g.Addr()+path, sent)
+	must(g.t, err)
+	req.Header.Set("Authorization", "Bearer "+g.key)
+	req.Header.Set("Content-Type", "application/json")
+	for i := 0; i+1 < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
+	res, err := g.client.Do(req)
+	if err != nil {
+		g.t.Error(err)
+		return reply{}
+	}
+	defer func() { _ = res.Body.Close() }()
+	raw, err := io.ReadAll(res.Body)
+	if err != nil {
+		g.t.Error(err)
+	}
+	r := reply{Status: res.StatusCode, Header: res.Header, Raw: string(raw)}
+	_ = json.Unmarshal(raw, &r.Body) // metrics are no JSON
+	return r
+}
+
+func (g *gateway) post(body any, header ...string) reply {
+	g.t.Helper()
+	return g.call(http.MethodPost, "/v1/messages", body, header...)
+}
+
+// at reads a member of the body, such as "message.state".
+func (r reply) at(path string) string {
+	var v any = r.Body
+	for _, name := range strings.Split(path, ".") {
+		m, _ := v.(map[string]any)
+		v = m[name]
+	}
+	if v == nil {
+		return ""
+	}
+	return fmt.Sprint(v)
+}
+
+// order is a request for an order confirmation.
+func order(event, version, to string) map[string]any {
+	return map[string]any{
+		"to": to, "purpose": "order_confirmation", "event": map[string]any{"type": "order", "id": event, "version": version},
+		"text": "Your order " + event + " is confirmed.",
+	}
+}
+
+// alert is a request of a purpose that does not retry.
+func alert(event, to string) map[string]any {
+	return map[string]any{"to": to, "purpose": "alert", "event": map[string]any{"id": event, "version": "1"}, "text": "Attention, please."}
+}
+
+// await polls a message until it has one of the states: what happens to it is made elsewhere, and the API is
+// how anybody learns of it.
+func (g *gateway) await(id, state string) reply {
+	g.t.Helper()
+	var last reply
+	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); <-time.After(20 * time.Millisecond) {
+		if last = g.call(http.MethodGet, "/v1/messages/"+id, nil); last.at("state") == state {
+			return last
+		}
+	}
+	g.t.Fatalf("%s is %q, want %q: %s", id, last.at("state"), state, g.call(http.MethodGet, "/v1/messages/"+id+"/timeline", nil).Raw)
+	return last
+}
+
+// accepts counts what the simulator accepted.
+func (g *gateway) accepts() int {
+	g.t.Helper()
+	entries, err := simulator.ReadLedger(g.cfg.Connections["simulator"].Ledger)
+	must(g.t, err)
+	n := 0
+	for _, e := range entries {
+		if e.Outcome == "accepted" {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,97 @@
+package app_test
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/einmal/einmal/internal/app"
+)
+
+// exceptionsOf waits until a message has so many exceptions.
+func (g *gateway) exceptionsOf(id string, n int) []map[string]any {
+	g.t.Helper()
+	var all []map[string]any
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); <-time.After(50 * time.Millisecond) {
+		all = nil
+		data, _ := g.call(http.MethodGet, "/v1/exceptions?message="+id, nil).Body["data"].([]any)
+		for _, x := range data {
+			all = append(all, x.(map[string]any))
+		}
+		if len(all) >= n {
+			break
+		}
+	}
+	return all
+}
+
+// covers: X1
+func TestSecondProcessIsRefused(t *testing.T) {
+	c := testConfig(t, "sqlite")
+	start(t, c)
+	err := app.New(c, slog.New(slog.DiscardHandler)).Start(context.Background())
+	if err == nil || !strings.Contains(err.Error(), "another process uses the data folder") {
+		t.Fatalf("a second gateway on the folder: %v", err)
+	}
+}
+
+// covers: D15
+func TestSecretsStaySealed(t *testing.T) {
+	onEveryStore(t, func(t *testing.T, c app.Config) {
+		g := start(t, c)
+		const code = "739152"
+		r := g.post(map[string]any{
+			"to": "+12025550100", "purpose": "login_code", "event": map[string]any{"id": "login-1", "version": "1"},
+			"text": code + " is your code.", "metadata": map[string]any{"session": "s1"},
+		})
+		if r.Status != http.StatusCreated {
+			t.Fatalf("%d %s", r.Status, r.Raw)
+		}
+		id := r.at("message.id")
+		g.await(id, "delivered")
+		for _, path := range []string{"/v1/messages/" + id, "/v1/messages/" + id + "/timeline", "/v1/receipts?message=" + id, "/v1/decisions", "/v1/events?after=0", "/metrics"} {
+			if got := g.call(http.MethodGet, path, nil); got.Status != 200 || strings.Contains(got.Raw, code) || strings.Contains(got.Raw, "2025550100") {
+				t.Errorf("%s: %d, and shows the code or the whole number: %s", path, got.Status, got.Raw)
+			}
+		}
+	})
+}
+
+// covers: I11
+func TestCancelWhilePending(t *testing.T) {
+	onEveryStore(t, func(t *testing.T, c app.Config) {
+		k := c.Connections["simulator"]
+		k.Kind, k.Ledger = "smpp", ""
+		k.Address = "127.0.0.1:1" // nobody listens: everything stays pending
+		k.Lookup = app.Lookup{}
+		c.Connections = map[string]app.Connection{"carrier": k}
+		g := start(t, c)
+		id := g.post(order("C-1", "1", "+12025550100")).at("message.id")
+		r := g.call(http.MethodPost, "/v1/messages/"+id+"/cancel", map[string]any{"reason": "ordered by mistake"})
+		if r.Status != 200 || r.at("state") != "cancelled" {
+			t.Fatalf("%d %s", r.Status, r.Raw)
+		}
+		again := g.post(order("C-1", "1", "+12025550100"))
+		if again.Status != 200 || again.at("decision.reason") != "same_intent_cancelled" {
+			t.Errorf("a late duplicate of a cancelled message: %d %s", again.Status, again.Raw)
+		}
+		short := order("C-2", "1", "+12025550100")
+		short["valid_for"] = "1s"
+		g.await(g.post(short).at("message.id"), "expired")
+	})
+}
+
+func TestPortInUse(t *testing.T) {
+	g := start(t, testConfig(t, "sqlite"))
+	c := testConfig(t, "sqlite")
+	c.Listen.HTTP = g.Addr()
+	err := app.New(c, slog.New(slog.DiscardHandler)).Start(context.Background())
+	if err == nil || !strings.Contains(err.Error(), "--listen") {
+		t.Fatalf("a port in use: %v", err)
+	}
+	c.Listen.HTTP = "127.0.0.1:0"
+	start(t, c) // the failed start left nothing locked
+}

@@ -1,0 +1,75 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+
+	"github.com/einmal/einmal/internal/ground/batch"
+	"github.com/einmal/einmal/internal/ground/chaos"
+	"github.com/einmal/einmal/internal/ground/clock"
+	"github.com/einmal/einmal/internal/store"
+	"github.com/einmal/einmal/internal/store/postgres"
+	"github.com/einmal/einmal/internal/store/sqlite"
+)
+
+// storeFile is the embedded store in the data folder.
+const storeFile = "einmal.db"
+
+// openStore opens the configured store and brings its schema up to date.
+func openStore(ctx context.Context, c Config, log *slog.Logger) (store.Store, error) {
+	if c.Store == storeSQLite {
+		s, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(c.Data, storeFile), Clock: clock.System{}, Log: log})
+		if err != nil {
+			return nil, err
+		}
+		return s, nil
+	}
+	s, err := postgres.Open(ctx, postgres.Options{URL: c.Store, Log: log})
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Migrate brings the store's schema up to date and does nothing else. The data folder must be free.
+func Migrate(ctx context.Context, c Config, log *slog.Logger) error {
+	lock, err := lockFolder(c.Data)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = lock.Close() }() // the process ends soon, and with it the lock
+	s, err := openStore(ctx, c, log)
+	if err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+// batching is how decisions are gathered: one writer on the embedded store, several on a server.
+func batching(c Config) batch.Config {
+	if c.Store == storeSQLite {
+		return batch.Config{Max: 256, Writers: 1, Depth: 4096}
+	}
+	return batch.Config{Max: 256, Writers: 4, Depth: 4096}
+}
+
+// nodeClock is the node's wall clock: for logs, and on the embedded store for everything.
+func nodeClock() clock.Clock { return clock.System{Offset: chaos.NodeClockOffset()} }
+
+// StoreName is the engine's name.
+func (c Config) StoreName() string {
+	if c.Store == storeSQLite {
+		return "sqlite"
+	}
+	return "postgres"
+}
+
+// one is the connection that this release uses.
+func (c Config) one() (name string, k Connection, err error) {
+	for name, k = range c.Connections {
+		return name, k, nil
+	}
+	return "", Connection{}, fmt.Errorf("no connection is configured")
+}
