@@ -26,6 +26,7 @@ import (
 	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/ground/secret"
 	"github.com/einmal/einmal/internal/ground/telemetry"
+	"github.com/einmal/einmal/internal/provider"
 	"github.com/einmal/einmal/internal/provider/simulator"
 	"github.com/einmal/einmal/internal/provider/smpp"
 	"github.com/einmal/einmal/internal/store"
@@ -122,7 +123,9 @@ func (g *gateway) note() {
 // whose ctx is cancelled dies where it stands.
 func (g *gateway) startNode(ctx context.Context) (stop func()) {
 	metrics, log, set := telemetry.NewMetrics(), slog.New(slog.DiscardHandler), g.set
-	rules := store.Rules{Correlate: evidence.Correlate, Grace: set.grace, LookBack: time.Hour}
+	sealer := secret.NewSealer([32]byte{1}, g.store)
+	redactor := &receipt.Redactor{Sealer: sealer, Readers: map[int64]provider.Reader{g.conn: smpp.Reader{}}}
+	rules := store.Rules{Correlate: evidence.Correlate, Grace: set.grace, LookBack: time.Hour, Redact: redactor.Redact}
 	_, space, err := g.store.EnsureConnection(ctx, "simulator", "")
 	must(g, err)
 	events := relay.New(relay.Config{Store: g.store, Log: log, Metrics: relay.NewMetrics(metrics)})
@@ -131,7 +134,7 @@ func (g *gateway) startNode(ctx context.Context) (stop func()) {
 		Connections: map[int64]receipt.Connection{g.conn: {Name: "simulator", EchoesReference: set.echo, Simulated: true}},
 	})
 	door := intake.New(intake.Config{
-		Connection: g.conn, IDSpace: space, Name: "simulator", Tenant: g.tenant, Sealer: secret.NewSealer([32]byte{1}, g.store), Log: g.store,
+		Connection: g.conn, IDSpace: space, Name: "simulator", Tenant: g.tenant, Sealer: sealer, Log: g.store,
 		Key: identityKey, Clock: clock.System{}, Hand: receipts.Offer, Logger: log, Metrics: intake.NewMetrics(metrics),
 	})
 	carrier := smpp.New(smpp.Config{
@@ -212,6 +215,14 @@ func (g *gateway) await(what string, holds func() bool) {
 			g.Fatalf("waited in vain for %s", what)
 		}
 	}
+}
+
+// unseal opens a stored payload.
+func (g *gateway) unseal(r *store.LoggedReceipt) string {
+	g.Helper()
+	clear, err := secret.NewSealer([32]byte{1}, g.store).Open(context.Background(), receipt.Place(r.ID), r.Payload, nil)
+	must(g, err)
+	return string(clear)
 }
 
 // number is a number of a range that is kept for fiction, with an ending.
