@@ -17,7 +17,9 @@ func description() huma.Config {
 		Info: &huma.Info{
 			Title: "Einmal", Version: telemetry.BuildVersion().Version,
 			Description: "One intent, one message. Enumerations are open: accept unknown values. Lists are {data, next}. " +
-				"Errors are problem documents (RFC 9457); x-problems lists them. A key that was revoked stops to work within a second.",
+				"Errors are problem documents (RFC 9457); x-problems lists them. A key that was revoked stops to work within a second. " +
+				"/healthz, /readyz and /metrics ask for no key: load balancers, supervisors and scrapers have none, what they see " +
+				"names no message and no tenant, and the gateway listens on loopback unless it is told otherwise.",
 			License: &huma.License{Name: "Apache-2.0", Identifier: "Apache-2.0"},
 		},
 		Components: &huma.Components{
