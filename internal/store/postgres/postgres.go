@@ -19,7 +19,7 @@ import (
 var migrations embed.FS
 
 var dialect = &sqlstore.Dialect{
-	Name: "postgres", Arrays: true, Placeholder: "$",
+	Name: "postgres", Arrays: true,
 	ForUpdate: "for update", ForShare: "for share", SkipLocked: "for update skip locked",
 	ServerClock: true, Classify: classify,
 }

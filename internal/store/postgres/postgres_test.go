@@ -5,55 +5,16 @@ package postgres_test
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"net/url"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
-
-	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/store"
 	"github.com/einmal/einmal/internal/store/postgres"
 	"github.com/einmal/einmal/internal/store/storetest"
 )
-
-// serverURL is the server that make test brings up, or that the environment names.
-func serverURL(t *testing.T) *url.URL {
-	t.Helper()
-	u, err := url.Parse(os.Getenv("EINMAL_TEST_POSTGRES"))
-	if err != nil || u.Host == "" {
-		t.Fatal("EINMAL_TEST_POSTGRES names no server: run make test, or set it to postgres://user:password@host:port/database")
-	}
-	return u
-}
-
-// database makes an empty database and returns its URL.
-func database(t *testing.T) *url.URL {
-	t.Helper()
-	u := serverURL(t)
-	admin, err := sql.Open("pgx", u.String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	name := "einmal_" + strings.ReplaceAll(ident.NewNode().String(), "node_", "")
-	if _, err := admin.Exec("create database " + name); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if _, err := admin.Exec(fmt.Sprintf("drop database %s with (force)", name)); err != nil {
-			t.Error(err)
-		}
-		if err := admin.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	own := *u
-	own.Path = "/" + name
-	return &own
-}
 
 func open(t *testing.T, u *url.URL) store.Store {
 	t.Helper()
@@ -74,12 +35,12 @@ func TestConformance(t *testing.T) {
 		Full: os.Getenv("EINMAL_TORTURE") == "full",
 		Open: func(t *testing.T) store.Store {
 			t.Helper()
-			return open(t, database(t))
+			return open(t, storetest.PostgresDatabase(t))
 		},
 		Advance: wait,
 		Fragile: func(t *testing.T) (store.Store, func(), func() int) {
 			t.Helper()
-			u := database(t)
+			u := storetest.PostgresDatabase(t)
 			c := newCutter(t, u.Host)
 			u.Host = c.addr()
 			q := u.Query()
@@ -108,7 +69,7 @@ func wait(t *testing.T, s store.Store, d time.Duration) {
 // A server that may lose what it acknowledged is refused. The setting is the database's own, so that the
 // server that others use stays as it is; fsync itself can only be set for a whole server.
 func TestRefusesUnsafeServer(t *testing.T) {
-	u := database(t)
+	u := storetest.PostgresDatabase(t)
 	db, err := sql.Open("pgx", u.String())
 	if err != nil {
 		t.Fatal(err)
@@ -128,7 +89,7 @@ func TestRefusesUnsafeServer(t *testing.T) {
 
 // The session's settings hold whatever the server's defaults are.
 func TestSessionSettings(t *testing.T) {
-	u := database(t)
+	u := storetest.PostgresDatabase(t)
 	q := u.Query()
 	q.Set("synchronous_commit", "off")
 	u.RawQuery = q.Encode()

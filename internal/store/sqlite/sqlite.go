@@ -23,7 +23,7 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-var dialect = &sqlstore.Dialect{Name: "sqlite", Placeholder: "?", Classify: classify}
+var dialect = &sqlstore.Dialect{Name: "sqlite", Classify: classify}
 
 // Options say where and how.
 type Options struct {

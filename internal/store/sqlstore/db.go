@@ -104,7 +104,7 @@ func (t *tx) exec(ctx context.Context, q *template, r *rows, scalars ...any) (in
 	if len(q.columns) > 0 && r.len() == 0 {
 		return 0, nil
 	}
-	res, err := t.e.ExecContext(ctx, q.sql(t.s.d, padded(r.len())), r.args(q, t.s.d, plainAll(scalars))...)
+	res, err := t.e.ExecContext(ctx, q.sql(t.s.d, r.len()), r.args(q, t.s.d, plainAll(scalars))...)
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", q.name(), err)
 	}
@@ -116,7 +116,7 @@ func (t *tx) query(ctx context.Context, q *template, r *rows, scan func(*sql.Row
 	if len(q.columns) > 0 && r.len() == 0 {
 		return nil
 	}
-	res, err := t.e.QueryContext(ctx, q.sql(t.s.d, padded(r.len())), r.args(q, t.s.d, plainAll(scalars))...)
+	res, err := t.e.QueryContext(ctx, q.sql(t.s.d, r.len()), r.args(q, t.s.d, plainAll(scalars))...)
 	if err != nil {
 		return fmt.Errorf("%s: %w", q.name(), err)
 	}

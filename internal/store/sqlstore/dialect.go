@@ -2,12 +2,11 @@ package sqlstore
 
 // Dialect is all that differs between the engines, beside their migrations.
 type Dialect struct {
-	Name        string
-	Arrays      bool   // rows come as arrays; else as a VALUES list
-	Placeholder string // before a parameter's number: "$" or "?"
-	ForUpdate   string
-	ForShare    string
-	SkipLocked  string
+	Name       string
+	Arrays     bool // rows come as arrays and parameters are numbered; else VALUES lists and bare marks
+	ForUpdate  string
+	ForShare   string
+	SkipLocked string
 	// ServerClock: the server's clock is the store's; else Options.Clock is.
 	ServerClock bool
 	// Classify says what an error of the driver means for a batch.

@@ -10,17 +10,25 @@ import (
 // template is one statement for both engines. Three macros are the difference between them:
 //
 //	{rows name type, …}   a batch of rows, as the relation r; types are int, text and bytes
-//	{1}, {2}, …           scalar parameters, counted after the rows
+//	{1}, {2}, …           scalar parameters, in any order and as often as wanted
 //	{update}, {share}, {skip}   row locks: FOR UPDATE, FOR SHARE, FOR UPDATE SKIP LOCKED
 //
-// PostgreSQL gets the rows as one array a column (unnest). SQLite gets a VALUES list, padded with rows of NULL
-// to a power of two, so that a few prepared statements serve every size.
+// PostgreSQL gets the rows as one array a column (unnest), before the scalars. SQLite gets a VALUES list, padded
+// with rows of NULL to a power of two, so that a few prepared statements serve every size; its parameters are
+// bare marks in the order of the text, since the driver looks a numbered one up by its name, which for a batch
+// costs more than everything else.
 type template struct {
 	text    string
+	pieces  []piece
 	columns []column
-	before  string // of {rows …}
-	after   string
-	once    sync.Map // size (int) → SQL
+	built   sync.Map // cacheKey → SQL
+}
+
+// piece is a stretch of a statement: text, the rows, or a scalar.
+type piece struct {
+	text   string
+	rows   bool
+	scalar int // from 1; 0: none
 }
 
 type column struct{ name, kind string }
@@ -30,38 +38,39 @@ var postgresArrays = map[string]string{"int": "bigint[]", "text": "text[]", "byt
 // define reads a template. It is called for package variables; a template that cannot be read is a defect of
 // this package, found by every test.
 func define(text string) *template {
-	t := &template{text: text, before: text}
-	start := strings.Index(text, "{rows ")
-	if start < 0 {
-		return t
+	t := &template{text: text}
+	for rest := text; rest != ""; {
+		start := strings.IndexByte(rest, '{')
+		end := strings.IndexByte(rest, '}')
+		if start < 0 || end < start {
+			t.pieces = append(t.pieces, piece{text: rest})
+			break
+		}
+		t.pieces = append(t.pieces, piece{text: rest[:start]}, t.macro(rest[start+1:end]))
+		rest = rest[end+1:]
 	}
-	length := strings.IndexByte(text[start:], '}')
-	if length < 0 {
-		panic("sqlstore: {rows without an end in: " + text)
+	return t
+}
+
+func (t *template) macro(body string) piece {
+	if n, err := strconv.Atoi(body); err == nil && n > 0 {
+		return piece{scalar: n}
 	}
-	for _, c := range strings.Split(text[start+len("{rows "):start+length], ",") {
+	list, ok := strings.CutPrefix(body, "rows ")
+	if !ok {
+		return piece{text: "{" + body + "}"} // a lock, which depends on the engine
+	}
+	if t.columns != nil {
+		panic("sqlstore: a statement has one batch of rows: " + t.text)
+	}
+	for _, c := range strings.Split(list, ",") {
 		name, kind, ok := strings.Cut(strings.TrimSpace(c), " ")
 		if !ok || postgresArrays[kind] == "" {
 			panic("sqlstore: a column is a name and int, text or bytes: " + c)
 		}
 		t.columns = append(t.columns, column{name, kind})
 	}
-	t.before, t.after = text[:start], text[start+length+1:]
-	return t
-}
-
-// sql returns the statement for n rows.
-func (t *template) sql(d *Dialect, n int) string {
-	size := n
-	if d.Arrays || len(t.columns) == 0 {
-		size = 0
-	}
-	if s, ok := t.once.Load(cacheKey{d.Name, size}); ok {
-		return s.(string)
-	}
-	s := t.build(d, size)
-	t.once.Store(cacheKey{d.Name, size}, s)
-	return s
+	return piece{rows: true}
 }
 
 type cacheKey struct {
@@ -69,26 +78,39 @@ type cacheKey struct {
 	size    int
 }
 
+// sql returns the statement for n rows.
+func (t *template) sql(d *Dialect, n int) string {
+	size := padded(n)
+	if d.Arrays || len(t.columns) == 0 {
+		size = 0
+	}
+	key := cacheKey{d.Name, size}
+	if s, ok := t.built.Load(key); ok {
+		return s.(string)
+	}
+	s := t.build(d, size)
+	t.built.Store(key, s)
+	return s
+}
+
 func (t *template) build(d *Dialect, size int) string {
 	var b strings.Builder
-	b.WriteString(t.before)
-	scalars := 0 // parameters before the first scalar
-	if len(t.columns) > 0 {
-		if d.Arrays {
-			scalars = len(t.columns)
+	locks := strings.NewReplacer("{update}", d.ForUpdate, "{share}", d.ForShare, "{skip}", d.SkipLocked)
+	for _, p := range t.pieces {
+		switch {
+		case p.rows && d.Arrays:
 			t.writeUnnest(&b)
-		} else {
-			scalars = len(t.columns) * size
+		case p.rows:
 			t.writeValues(&b, size)
+		case p.scalar > 0 && d.Arrays:
+			fmt.Fprintf(&b, "$%d", len(t.columns)+p.scalar)
+		case p.scalar > 0:
+			b.WriteByte('?')
+		default:
+			b.WriteString(locks.Replace(p.text))
 		}
 	}
-	b.WriteString(t.after)
-	s := b.String()
-	s = strings.NewReplacer("{update}", d.ForUpdate, "{share}", d.ForShare, "{skip}", d.SkipLocked).Replace(s)
-	for i := 9; i > 0; i-- {
-		s = strings.ReplaceAll(s, "{"+strconv.Itoa(i)+"}", d.Placeholder+strconv.Itoa(scalars+i))
-	}
-	return s
+	return b.String()
 }
 
 func (t *template) writeUnnest(b *strings.Builder) {
@@ -109,12 +131,9 @@ func (t *template) writeValues(b *strings.Builder, size int) {
 		fmt.Fprintf(b, "%scolumn%d as %s", comma(i), i+1, c.name)
 	}
 	b.WriteString(" from (values ")
+	row := "(" + strings.TrimSuffix(strings.Repeat("?,", len(t.columns)), ",") + ")"
 	for i := range size {
-		b.WriteString(comma(i) + "(")
-		for k := range t.columns { // numbered: a bare mark would count on from a scalar that stands before it
-			b.WriteString(comma(k) + "?" + strconv.Itoa(i*len(t.columns)+k+1))
-		}
-		b.WriteString(")")
+		b.WriteString(comma(i) + row)
 	}
 	b.WriteString(") where column1 is not null) r")
 }
@@ -157,22 +176,27 @@ func (r *rows) len() int {
 
 // args gives the parameters of t for these rows and scalars.
 func (r *rows) args(t *template, d *Dialect, scalars []any) []any {
-	if len(t.columns) == 0 {
-		return scalars
-	}
-	if !d.Arrays {
-		args := make([]any, 0, padded(r.len())*r.width+len(scalars))
-		args = append(args, r.vals...)
-		for len(args) < padded(r.len())*r.width {
-			args = append(args, nil)
+	if d.Arrays {
+		args := make([]any, 0, len(t.columns)+len(scalars))
+		for i, c := range t.columns {
+			args = append(args, r.array(i, c.kind))
 		}
 		return append(args, scalars...)
 	}
-	args := make([]any, 0, len(t.columns)+len(scalars))
-	for i, c := range t.columns {
-		args = append(args, r.array(i, c.kind))
+	if len(t.columns) == 0 && len(scalars) == 0 {
+		return nil
 	}
-	return append(args, scalars...)
+	args := make([]any, 0, padded(r.len())*len(t.columns)+len(t.pieces))
+	for _, p := range t.pieces {
+		switch {
+		case p.rows:
+			args = append(args, r.vals...)
+			args = append(args, make([]any, (padded(r.len())-r.len())*r.width)...)
+		case p.scalar > 0:
+			args = append(args, scalars[p.scalar-1])
+		}
+	}
+	return args
 }
 
 // array is column i as PostgreSQL takes it.
