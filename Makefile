@@ -4,8 +4,11 @@ export CGO_ENABLED = 0
 # Two cores are what a small machine has; go test starts one test program for each.
 PARALLEL = -p 2
 
+# Tests that need a service carry this tag: go test ./... alone runs what needs none.
+SERVICES = -tags services
+
 # The race detector makes modernc's translated SQLite about twenty times slower and finds nothing of ours there.
-RACE = CGO_ENABLED=1 go test -race -gcflags='modernc.org/...=-race=false' -vet=off
+RACE = CGO_ENABLED=1 go test $(SERVICES) -race -gcflags='modernc.org/...=-race=false' -vet=off
 
 # Packages whose tests kill, restart or flood whole processes run in an ordinary build.
 HEAVY = /torture
@@ -35,11 +38,11 @@ suite-race:
 	$(RACE) $(PARALLEL) -timeout 20m $$(go list ./... | grep -v $(HEAVY))
 
 suite-heavy:
-	@set -- $$(go list ./... | grep $(HEAVY)); test $$# -eq 0 || go test $(PARALLEL) -timeout 20m "$$@"
+	@set -- $$(go list ./... | grep $(HEAVY)); test $$# -eq 0 || go test $(SERVICES) $(PARALLEL) -timeout 20m "$$@"
 
 ## torture: the same tests with the full counts; hours
 torture: tools
-	EINMAL_TORTURE=full bin/testenv -- go test $(PARALLEL) -count=1 -timeout 12h ./...
+	EINMAL_TORTURE=full bin/testenv -- go test $(SERVICES) $(PARALLEL) -count=1 -timeout 12h ./...
 
 ## fuzz: FUZZTIME (2m) for each fuzz test
 fuzz:
@@ -54,12 +57,12 @@ fmt:
 
 vet:
 	go vet ./...
-	go vet -tags chaos ./...
+	go vet -tags chaos,services ./...
 	go vet -C tools ./...
 
 static: tools
 	bin/staticcheck ./...
-	bin/staticcheck -tags chaos ./...
+	bin/staticcheck -tags chaos,services ./...
 	cd tools && ../bin/staticcheck ./...
 
 ## requirements: which tests stand behind which requirement
