@@ -13,9 +13,9 @@ import (
 
 var (
 	selectClaims = define(`select message_id, fence from message_state
-		where queue = {1} and ready_at <= {2} and valid_until > {2} order by queue, ready_at, message_id limit {3} {skip}`)
+		where queue > 0 and queue = {1} and ready_at <= {2} and valid_until > {2} order by queue, ready_at, message_id limit {3} {skip}`)
 	writeClaims = define(`update message_state set state = {1}, since = {2}, fence = r.fence, node = {3}, queue = {4}, ready_at = {5}
-		from {rows id bytes, fence int} where message_state.message_id = r.id and message_state.state = {6}`)
+		from {rows id bytes, fence int} where message_state.message_id = r.id and (message_state.state = {6}) is true`)
 )
 
 // Claim implements store.Dispatcher. A claim is a lease on the message and writes no event: until an attempt is
@@ -65,7 +65,7 @@ func (t *tx) claim(ctx context.Context, spec store.ClaimSpec) ([]store.Claimed, 
 	return claimed, err
 }
 
-var selectDue = define(`select message_id from message_state where queue = {1} and ready_at <= {2} order by queue, ready_at, message_id limit {3}`)
+var selectDue = define(`select message_id from message_state where queue > 0 and queue = {1} and ready_at <= {2} order by queue, ready_at, message_id limit {3}`)
 
 // Due implements store.Dispatcher.
 func (s *Store) Due(ctx context.Context, q evidence.Queue, limit int) ([]ident.Message, error) {
@@ -87,7 +87,7 @@ func (s *Store) Due(ctx context.Context, q evidence.Queue, limit int) ([]ident.M
 }
 
 var scanPending = define(`select message_id, queue, ready_at, valid_until from message_state
-	where queue >= {1} and (queue, ready_at, message_id) > ({2}, {3}, {4}) order by queue, ready_at, message_id limit {5}`)
+	where queue > 0 and queue >= {1} and (queue, ready_at, message_id) > ({2}, {3}, {4}) order by queue, ready_at, message_id limit {5}`)
 
 // DueValidity implements store.Dispatcher.
 func (s *Store) DueValidity(ctx context.Context, from store.Cursor, scan int) ([]ident.Message, store.Cursor, error) {
@@ -123,7 +123,7 @@ func (s *Store) DueValidity(ctx context.Context, from store.Cursor, scan int) ([
 }
 
 var countWaiting = define(`select f.id, (select count(*) from (select 1 as one from message_state s
-	where s.queue = f.id limit {1}) w) from flow f where f.connection = {2}`)
+	where s.queue > 0 and s.queue = f.id limit {1}) w) from flow f where f.connection = {2}`)
 
 // Waiting implements store.Dispatcher.
 func (s *Store) Waiting(ctx context.Context, connection int64, most int) (map[int64]int, error) {

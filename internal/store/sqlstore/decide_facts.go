@@ -30,7 +30,7 @@ func (t *tx) sharePolicy(ctx context.Context, batch []store.Submission) error {
 }
 
 var lookKeys = define(`select register.space, register.key, register.owner, register.ends
-	from register join {rows space int, key bytes} on register.space = r.space and register.key = r.key`)
+	from {rows space int, key bytes} cross join register where register.space = r.space and register.key = r.key`)
 
 // look reads keys without locking them.
 func (t *tx) look(ctx context.Context, keys []slot) (map[slot]held, error) {
@@ -95,9 +95,9 @@ func (t *tx) facts(ctx context.Context, found map[slot]held, now clock.Micros) (
 
 var (
 	readMessageFacts = define(`select m.id, s.state, s.since, s.final, m.text_key, m.event_bound
-		from {rows id bytes} join message m on m.id = r.id join message_state s on s.message_id = m.id`)
+		from {rows id bytes} cross join message m cross join message_state s where m.id = r.id and s.message_id = m.id`)
 	readAttemptFacts = define(`select a.message_id, a.attempt, a.outcome, a.delivery
-		from {rows id bytes} join attempt_part a on a.message_id = r.id order by a.message_id, a.attempt, a.part`)
+		from {rows id bytes} cross join attempt_part a where a.message_id = r.id order by a.message_id, a.attempt, a.part`)
 )
 
 func (t *tx) messageFacts(ctx context.Context, ids *rows) (map[[16]byte]*intent.MessageFacts, error) {
@@ -140,7 +140,7 @@ func (t *tx) messageFacts(ctx context.Context, ids *rows) (map[[16]byte]*intent.
 }
 
 var readAnswered = define(`select ` + decisionColumns + `, d.fingerprint, d.fingerprint_fields, coalesce(s.final, 1)
-	from {rows id bytes} join decision d on d.id = r.id left join message_state s on s.message_id = d.message_id`)
+	from {rows id bytes} cross join decision d left join message_state s on s.message_id = d.message_id where d.id = r.id`)
 
 func (t *tx) answered(ctx context.Context, ids *rows) (map[[16]byte]*intent.Answered, error) {
 	all := map[[16]byte]*intent.Answered{}
@@ -162,7 +162,7 @@ func (t *tx) answered(ctx context.Context, ids *rows) (map[[16]byte]*intent.Answ
 	return all, err
 }
 
-var readOwnDecisions = define(`select ` + decisionColumns + ` from {rows id bytes} join decision d on d.id = r.id`)
+var readOwnDecisions = define(`select ` + decisionColumns + ` from {rows id bytes} cross join decision d where d.id = r.id`)
 
 // ownDecisions finds decisions of this very batch that an earlier try has committed. It runs after the keys
 // are locked: a try that was still committing held them, and is over now.

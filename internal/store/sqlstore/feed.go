@@ -10,14 +10,16 @@ import (
 )
 
 var (
-	selectOutbox = define(`select message_id, n, tenant, at from outbox order by at, message_id, n limit {1} {skip}`)
+	selectOutbox = define(`select message_id, n, tenant, at from outbox order by message_id, n limit {1} {skip}`)
 	raiseFeed    = define(`insert into feed_head (tenant, seq) select tenant, seq from {rows tenant int, seq int} where true order by tenant
 		on conflict (tenant) do update set seq = feed_head.seq + excluded.seq returning tenant, seq`)
 	insertFeed   = define(`insert into feed (tenant, seq, message_id, n, at) select * from {rows tenant int, seq int, message_id bytes, n int, at int}`)
 	deleteOutbox = define(`delete from outbox where (message_id, n) in (select r.message_id, r.n from {rows message_id bytes, n int})`)
 	readFeed     = define(`select f.seq, f.message_id, e.n, e.at, e.kind, e.from_state, e.to_state, e.attempt, e.part, e.receipt_id, e.detail
 		from feed f join event e on e.message_id = f.message_id and e.n = f.n where f.tenant = {1} and f.seq > {2} order by f.seq limit {3}`)
-	trimFeed = define(`delete from feed where (tenant, seq) in (select tenant, seq from feed where at < {1} limit {2})`)
+	feedTenants = define(`select tenant from feed_head`)
+	oldestFeed  = define(`select seq, at from feed where tenant = {1} order by seq limit {2}`)
+	trimFeed    = define(`delete from feed where tenant = {1} and seq <= {2}`)
 )
 
 // leaving is an event in the outbox.
@@ -100,12 +102,45 @@ func (s *Store) After(ctx context.Context, tenant ident.Partition, seq int64, li
 	return all, unavailable(err)
 }
 
-// TrimFeed implements store.Feed.
+// TrimFeed implements store.Feed. A tenant's oldest entries have its smallest numbers, so nothing is searched.
 func (s *Store) TrimFeed(ctx context.Context, before clock.Micros, limit int) (int, error) {
-	var n int64
-	err := s.once(ctx, func(t *tx) (err error) {
-		n, err = t.exec(context.Background(), trimFeed, nil, before, limit)
+	var tenants []ident.Partition
+	err := s.read().query(ctx, feedTenants, nil, func(res *sql.Rows) error {
+		var tenant ident.Partition
+		err := res.Scan(&tenant)
+		tenants = append(tenants, tenant)
 		return err
 	})
-	return int(n), err
+	done := int64(0)
+	for _, tenant := range tenants {
+		if err != nil || int(done) >= limit {
+			break
+		}
+		var n int64
+		n, err = s.trimTenant(ctx, tenant, before, limit-int(done))
+		done += n
+	}
+	return int(done), unavailable(err)
+}
+
+func (s *Store) trimTenant(ctx context.Context, tenant ident.Partition, before clock.Micros, limit int) (int64, error) {
+	last := int64(-1) // the largest number among the oldest entries that is old enough
+	err := s.read().query(ctx, oldestFeed, nil, func(res *sql.Rows) error {
+		var seq int64
+		var at clock.Micros
+		err := res.Scan(&seq, &at)
+		if at < before {
+			last = seq
+		}
+		return err
+	}, tenant, limit)
+	if err != nil || last < 0 {
+		return 0, err
+	}
+	var n int64
+	err = s.once(ctx, func(t *tx) (err error) {
+		n, err = t.exec(context.Background(), trimFeed, nil, tenant, last)
+		return err
+	})
+	return n, err
 }

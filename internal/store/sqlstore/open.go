@@ -13,13 +13,13 @@ import (
 )
 
 var (
-	lockClaims = define(`select s.message_id, s.fence, s.ready_at, s.node from message_state s join {rows id bytes} on s.message_id = r.id
-		where s.state = {1} and s.queue = {2} order by s.message_id {update}`)
+	lockClaims = define(`select s.message_id, s.fence, s.ready_at, s.node from {rows id bytes} cross join message_state s
+		where s.message_id = r.id and s.state = {1} and s.queue = {2} order by s.message_id {update}`)
 	readClaims = define(`select m.id, m.tenant, m.sender, m.destination, m.content, m.valid_until, k.wrapped,
 		(select coalesce(max(a.attempt), 0) from attempt_part a where a.message_id = m.id)
-		from {rows id bytes} join message m on m.id = r.id left join own_key k on k.message_id = m.id`)
-	readOpen = define(`select a.message_id, a.attempt, a.reference, a.opened_at from {rows id bytes} join attempt_part a on a.message_id = r.id
-		where a.outcome = {1}`)
+		from {rows id bytes} cross join message m left join own_key k on k.message_id = m.id where m.id = r.id`)
+	readOpen = define(`select a.message_id, a.attempt, a.reference, a.opened_at from {rows id bytes} cross join attempt_part a
+		where a.message_id = r.id and a.outcome = {1}`)
 	openClaims  = define(`update message_state set ready_at = {1} from {rows id bytes} where message_state.message_id = r.id`)
 	insertParts = define(`insert into attempt_part (message_id, attempt, part, connection, node, outcome, delivery, external_id, reference,
 		code, code_name, opened_at, answered_at, source_sent, destination_sent, receipt_requested, status_raw, error_code, delivered_at)

@@ -36,7 +36,7 @@ func scanMessage(res *sql.Rows) (*store.Message, error) {
 
 var (
 	readMessage    = define(`select ` + messageColumns + ` from message m join message_state s on s.message_id = m.id where m.id = {1} and m.tenant = {2}`)
-	readAttempts   = define(`select ` + attemptColumns + ` from attempt_part a join {rows id bytes} on a.message_id = r.id order by a.message_id, a.attempt, a.part`)
+	readAttempts   = define(`select ` + attemptColumns + ` from {rows id bytes} cross join attempt_part a where a.message_id = r.id order by a.message_id, a.attempt, a.part`)
 	readEventsOf   = define(`select n, at, kind, from_state, to_state, attempt, part, receipt_id, detail from event where message_id = {1} and tenant = {2} and n > {3} order by n limit {4}`)
 	attemptColumns = `a.message_id, a.attempt, a.part, a.outcome, a.delivery, a.external_id, a.reference, a.code, a.code_name, a.answered_at, a.status_raw, a.error_code, a.delivered_at, a.connection, a.node, a.opened_at, a.receipt_requested, a.source_sent, a.destination_sent`
 )
@@ -137,7 +137,7 @@ func list(selectFrom, order string, clauses []clause, limit int) (*template, []a
 	text := fmt.Sprintf("%s where %s order by %s limit {%d}", selectFrom, strings.Join(conditions, " and "), order, len(args))
 	q, ok := listTemplates.Load(text)
 	if !ok {
-		q, _ = listTemplates.LoadOrStore(text, define(text))
+		q, _ = listTemplates.LoadOrStore(text, parseTemplate(text))
 	}
 	return q.(*template), args
 }

@@ -33,7 +33,7 @@ var (
 		external_id bytes, reference int, status text, state text, error_code text, source text, dest text, submit_date text, done_date text, parsed text, parser text, event_key bytes}
 		where true on conflict (id) do nothing`)
 	insertIntake = define(`insert into intake (receipt_id, due_at, waited) select id, {1}, 0 from {rows id bytes} where true on conflict (receipt_id) do nothing`)
-	readSeqs     = define(`select p.id, p.seq, p.received_at from receipt p join {rows id bytes} on p.id = r.id`)
+	readSeqs     = define(`select p.id, p.seq, p.received_at from {rows id bytes} cross join receipt p where p.id = r.id`)
 )
 
 // LogReceipts implements store.ReceiptLog. Ids are made by the caller, so that a commit that was lost and is

@@ -70,8 +70,8 @@ var (
 	closeKeys = define(`update register set ends = r.ends
 		from {rows space int, key bytes, owner bytes, ends int}
 		where register.space = r.space and register.key = r.key and register.owner = r.owner and register.ends > r.ends`)
-	lockKeys = define(`select register.owner from register join {rows space int, key bytes}
-		on register.space = r.space and register.key = r.key order by register.space, register.key {update}`)
+	lockKeys = define(`select register.owner from {rows space int, key bytes} cross join register
+		where register.space = r.space and register.key = r.key order by register.space, register.key {update}`)
 )
 
 // assign gives keys whose rows are locked to new owners.

@@ -26,8 +26,8 @@ type caseRow struct {
 }
 
 var (
-	readWaiting = define(`select i.receipt_id from intake i join {rows id bytes} on i.receipt_id = r.id order by i.receipt_id {skip}`)
-	readEarly   = define(`select ` + receiptColumns + ` from receipt p join {rows id bytes} on p.id = r.id order by p.seq`)
+	readWaiting = define(`select i.receipt_id from {rows id bytes} cross join intake i where i.receipt_id = r.id order by i.receipt_id {skip}`)
+	readEarly   = define(`select ` + receiptColumns + ` from {rows id bytes} cross join receipt p where p.id = r.id order by p.seq`)
 )
 
 // gatherEarly finds receipts that came before the id that an outcome of this batch brings. One whose row is
@@ -71,7 +71,7 @@ func (z *settling) has(id ident.Receipt) bool {
 }
 
 var readCases = define(`select m.id, m.tenant, m.connection, m.created_at, m.valid_until, m.receipt_until, m.event_bound, m.while_states,
-	m.flow, m.destination, m.kind, m.intent_key, m.variant_key from message m join {rows id bytes} on m.id = r.id`)
+	m.flow, m.destination, m.kind, m.intent_key, m.variant_key from {rows id bytes} cross join message m where m.id = r.id`)
 
 // readMessages reads what never changes of every message that is named or may be meant. No lock is needed.
 func (z *settling) readMessages(ctx context.Context) error {
@@ -157,9 +157,9 @@ func (z *settling) eventKeys(now clock.Micros) []taking {
 
 var (
 	lockStates = define(`select s.message_id, s.state, s.since, s.final, s.last_event, s.queue, s.ready_at, s.fence
-		from message_state s join {rows id bytes} on s.message_id = r.id order by s.message_id {update}`)
+		from {rows id bytes} cross join message_state s where s.message_id = r.id order by s.message_id {update}`)
 	readParts = define(`select a.message_id, a.attempt, a.part, a.outcome, a.delivery, a.external_id, a.reference, a.code, a.code_name,
-		a.answered_at, a.status_raw, a.error_code, a.delivered_at from attempt_part a join {rows id bytes} on a.message_id = r.id
+		a.answered_at, a.status_raw, a.error_code, a.delivered_at from {rows id bytes} cross join attempt_part a where a.message_id = r.id
 		order by a.message_id, a.attempt, a.part`)
 )
 

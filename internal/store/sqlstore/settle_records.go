@@ -71,7 +71,7 @@ func (z *settling) references(n *store.News, ref int32) *record {
 	return z.records[referenceKey(n.IDSpace, ref)]
 }
 
-var lockIntake = define(`select i.receipt_id from intake i join {rows id bytes} on i.receipt_id = r.id order by i.receipt_id {update}`)
+var lockIntake = define(`select i.receipt_id from {rows id bytes} cross join intake i where i.receipt_id = r.id order by i.receipt_id {update}`)
 
 // lockIntake takes the receipts of the batch. One that is on the list of work no more has been settled already.
 func (z *settling) lockIntake(ctx context.Context) error {
@@ -101,8 +101,8 @@ var (
 		select id_space, {1}, id, {2}, {2}, 0 from {rows id_space int, id bytes} where true order by id_space, id
 		on conflict (id_space, kind, id) do update set held_until = external_id.held_until
 		returning id_space, kind, id, candidates, waiting`)
-	lockReferences = define(`select e.id_space, e.kind, e.id, e.candidates, e.waiting from external_id e join {rows id_space int, id bytes}
-		on e.id_space = r.id_space and e.id = r.id where e.kind = {1} order by e.id_space, e.id {update}`)
+	lockReferences = define(`select e.id_space, e.kind, e.id, e.candidates, e.waiting from {rows id_space int, id bytes} cross join external_id e
+		where e.id_space = r.id_space and e.id = r.id and e.kind = {1} order by e.id_space, e.id {update}`)
 )
 
 // lockRecords locks the external-id records: message ids first, made where they are missing, then references.

@@ -155,7 +155,7 @@ func (z *settling) writeExceptions(ctx context.Context) error {
 }
 
 var (
-	readForRedaction = define(`select ` + receiptColumns + ` from receipt p join {rows id bytes} on p.id = r.id`)
+	readForRedaction = define(`select ` + receiptColumns + ` from {rows id bytes} cross join receipt p where p.id = r.id`)
 	redactReceipts   = define(`update receipt set payload = r.payload from {rows id bytes, payload bytes} where receipt.id = r.id`)
 )
 

@@ -35,9 +35,18 @@ type column struct{ name, kind string }
 
 var postgresArrays = map[string]string{"int": "bigint[]", "text": "text[]", "bytes": "bytea[]"}
 
-// define reads a template. It is called for package variables; a template that cannot be read is a defect of
-// this package, found by every test.
+// defined are the templates of this package's variables, for the test that looks at their plans.
+var defined []*template
+
+// define reads the template of a package variable. One that cannot be read is a defect of this package, found
+// by every test.
 func define(text string) *template {
+	t := parseTemplate(text)
+	defined = append(defined, t)
+	return t
+}
+
+func parseTemplate(text string) *template {
 	t := &template{text: text}
 	for rest := text; rest != ""; {
 		start := strings.IndexByte(rest, '{')
