@@ -24,6 +24,7 @@ import (
 	"github.com/einmal/einmal/internal/provider"
 	"github.com/einmal/einmal/internal/provider/simulator"
 	"github.com/einmal/einmal/internal/store"
+	"github.com/einmal/einmal/internal/store/sqlstore"
 )
 
 // App is a gateway. It is started once and stopped once.
@@ -103,7 +104,9 @@ func (a *App) openStore(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if a.store, err = openStore(ctx, a.cfg, a.log); err != nil {
+	retries := a.metrics.Counter("store_retries_total", "Transactions that were made again, by the class of the error.", "class")
+	count := func(c sqlstore.Class) { retries.WithLabelValues(c.String()).Inc() }
+	if a.store, err = openStore(ctx, a.cfg, a.log, count); err != nil {
 		return err
 	}
 	a.identity, a.sealer = secret.NewIdentity(folder.Identity), secret.NewSealer(folder.Sealing, a.store)

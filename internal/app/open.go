@@ -12,21 +12,22 @@ import (
 	"github.com/einmal/einmal/internal/store"
 	"github.com/einmal/einmal/internal/store/postgres"
 	"github.com/einmal/einmal/internal/store/sqlite"
+	"github.com/einmal/einmal/internal/store/sqlstore"
 )
 
 // storeFile is the embedded store in the data folder.
 const storeFile = "einmal.db"
 
 // openStore opens the configured store and brings its schema up to date.
-func openStore(ctx context.Context, c Config, log *slog.Logger) (store.Store, error) {
+func openStore(ctx context.Context, c Config, log *slog.Logger, retried func(sqlstore.Class)) (store.Store, error) {
 	if c.Store == storeSQLite {
-		s, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(c.Data, storeFile), Clock: clock.System{}, Log: log})
+		s, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(c.Data, storeFile), Clock: clock.System{}, Log: log, Retried: retried})
 		if err != nil {
 			return nil, err
 		}
 		return s, nil
 	}
-	s, err := postgres.Open(ctx, postgres.Options{URL: c.Store, Log: log})
+	s, err := postgres.Open(ctx, postgres.Options{URL: c.Store, Log: log, Retried: retried})
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +41,7 @@ func Migrate(ctx context.Context, c Config, log *slog.Logger) error {
 		return err
 	}
 	defer func() { _ = lock.Close() }() // the process ends soon, and with it the lock
-	s, err := openStore(ctx, c, log)
+	s, err := openStore(ctx, c, log, nil)
 	if err != nil {
 		return err
 	}

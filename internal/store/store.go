@@ -138,8 +138,6 @@ type Dispatcher interface {
 	// DueValidity lists pending messages whose validity is over, looking at no more than scan rows from the
 	// cursor on; it returns the cursor to go on from, zero after the last row.
 	DueValidity(ctx context.Context, from Cursor, scan int) ([]ident.Message, Cursor, error)
-	// Waiting counts the messages that wait to be sent, by flow, up to most for each flow.
-	Waiting(ctx context.Context, connection int64, most int) (map[int64]int, error)
 }
 
 // Cursor is a position in the queue.

@@ -28,6 +28,8 @@ var dialect = &sqlstore.Dialect{
 type Options struct {
 	URL string // postgres://user:password@host:port/database
 	Log *slog.Logger
+	// Retried is told of every transaction that is made again; nil: nobody counts.
+	Retried func(sqlstore.Class)
 	// Connections bounds the pool; 0 means 16.
 	Connections int
 }
@@ -59,7 +61,7 @@ func Open(ctx context.Context, o Options) (*sqlstore.Store, error) {
 	db.SetMaxOpenConns(o.Connections)
 	db.SetMaxIdleConns(o.Connections)
 	return sqlstore.New(sqlstore.Options{
-		Dialect: dialect, Writer: sqlstore.PoolWriter{DB: db}, Reader: db, Log: o.Log, Close: db.Close,
+		Dialect: dialect, Writer: sqlstore.PoolWriter{DB: db}, Reader: db, Log: o.Log, Retried: o.Retried, Close: db.Close,
 	}), nil
 }
 

@@ -8,17 +8,28 @@ import (
 	"net/url"
 	"os"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/einmal/einmal/internal/store"
 	"github.com/einmal/einmal/internal/store/postgres"
+	"github.com/einmal/einmal/internal/store/sqlstore"
 	"github.com/einmal/einmal/internal/store/storetest"
 )
 
+// retries counts, by store, the transactions that were made again after a deadlock.
+var retries sync.Map
+
 func open(t *testing.T, u *url.URL) store.Store {
 	t.Helper()
-	s, err := postgres.Open(context.Background(), postgres.Options{URL: u.String()})
+	again := &atomic.Int64{}
+	s, err := postgres.Open(context.Background(), postgres.Options{URL: u.String(), Retried: func(c sqlstore.Class) {
+		if c == sqlstore.Again {
+			again.Add(1)
+		}
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +38,16 @@ func open(t *testing.T, u *url.URL) store.Store {
 			t.Error(err)
 		}
 	})
+	retries.Store(store.Store(s), again)
 	return s
+}
+
+func deadlocks(s store.Store) int {
+	n, ok := retries.Load(s)
+	if !ok {
+		return -1
+	}
+	return int(n.(*atomic.Int64).Load())
 }
 
 func TestConformance(t *testing.T) {
@@ -37,7 +57,8 @@ func TestConformance(t *testing.T) {
 			t.Helper()
 			return open(t, storetest.PostgresDatabase(t))
 		},
-		Advance: wait,
+		Advance:   wait,
+		Deadlocks: deadlocks,
 		Fragile: func(t *testing.T) (store.Store, func(), func() int) {
 			t.Helper()
 			u := storetest.PostgresDatabase(t)

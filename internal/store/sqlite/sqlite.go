@@ -30,6 +30,8 @@ type Options struct {
 	Path  string // of the file; its folder exists
 	Clock clock.Clock
 	Log   *slog.Logger
+	// Retried is told of every transaction that is made again; nil: nobody counts.
+	Retried func(sqlstore.Class)
 }
 
 // readers is how many connections read beside the writer.
@@ -59,7 +61,7 @@ func Open(ctx context.Context, o Options) (*sqlstore.Store, error) {
 		return nil, errors.Join(err, reader.Close(), writer.Close())
 	}
 	return sqlstore.New(sqlstore.Options{
-		Dialect: dialect, Writer: sqlstore.NewSingleWriter(conn), Reader: reader, Clock: o.Clock, Log: o.Log,
+		Dialect: dialect, Writer: sqlstore.NewSingleWriter(conn), Reader: reader, Clock: o.Clock, Log: o.Log, Retried: o.Retried,
 		Close: func() error { return errors.Join(reader.Close(), writer.Close()) },
 	}), nil
 }

@@ -121,21 +121,3 @@ func (s *Store) DueValidity(ctx context.Context, from store.Cursor, scan int) ([
 	}
 	return due, last, unavailable(err)
 }
-
-var countWaiting = define(`select f.id, (select count(*) from (select 1 as one from message_state s
-	where s.queue > 0 and s.queue = f.id limit {1}) w) from flow f where f.connection = {2}`)
-
-// Waiting implements store.Dispatcher.
-func (s *Store) Waiting(ctx context.Context, connection int64, most int) (map[int64]int, error) {
-	waiting := map[int64]int{}
-	err := s.read().query(ctx, countWaiting, nil, func(res *sql.Rows) error {
-		var (
-			flow int64
-			n    int
-		)
-		err := res.Scan(&flow, &n)
-		waiting[flow] = n
-		return err
-	}, most, connection)
-	return waiting, unavailable(err)
-}

@@ -27,6 +27,7 @@ type Store struct {
 	log    *slog.Logger
 	// patience bounds how long a batch is tried again after a lost connection.
 	patience time.Duration
+	retried  func(Class)
 	next     referenceCounter
 	closing  func() error
 }
@@ -41,7 +42,9 @@ type Options struct {
 	Log    *slog.Logger
 	// Patience bounds how long a batch is tried again after a lost connection; 0 means 5 s.
 	Patience time.Duration
-	Close    func() error
+	// Retried is told of every transaction that is made again, and why; nil: nobody counts.
+	Retried func(Class)
+	Close   func() error
 }
 
 // New returns a store over an open database whose schema is this release's.
@@ -52,8 +55,11 @@ func New(o Options) *Store {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	if o.Retried == nil {
+		o.Retried = func(Class) {}
+	}
 	return &Store{d: o.Dialect, writer: o.Writer, reader: o.Reader, clock: o.Clock, log: o.Log,
-		patience: o.Patience, closing: o.Close}
+		patience: o.Patience, retried: o.Retried, closing: o.Close}
 }
 
 // Close ends the writer after the transactions that it has, then the database.

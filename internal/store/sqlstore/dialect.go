@@ -24,3 +24,8 @@ const (
 	Lost                 // the connection ended, perhaps at COMMIT: the same batch with the same ids on another one
 	Refused              // the store does not take anything now: 503
 )
+
+var classNames = map[Class]string{Defect: "defect", Poison: "poison", Again: "again", Lost: "lost", Refused: "refused"}
+
+// String returns the class's name in metrics.
+func (c Class) String() string { return classNames[c] }

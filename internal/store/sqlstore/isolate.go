@@ -64,7 +64,11 @@ func (s *Store) persist(ctx context.Context, fn func(t *tx, again bool) error) e
 		if errors.As(err, &f) || errors.Is(err, store.ErrPolicyChanged) {
 			return err
 		}
-		switch class := s.d.Classify(err); {
+		class := s.d.Classify(err)
+		if class != Defect && class != Refused {
+			s.retried(class)
+		}
+		switch {
 		case class == Poison:
 			return &poison{err}
 		case class == Again && tries < mostAgain:

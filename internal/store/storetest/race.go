@@ -41,6 +41,7 @@ func testRacers(t *testing.T, h Harness) {
 			t.Errorf("key %d was not taken over after its window had ended", k)
 		}
 	}
+	w.noDeadlock()
 }
 
 // race runs the racers and returns the message of each key.
@@ -189,6 +190,19 @@ func testHotRows(t *testing.T, h Harness) {
 	}
 	wg.Wait()
 	w.checkHistories()
+	w.noDeadlock()
+}
+
+// noDeadlock holds the lock order to its word: a batch that is made again after a deadlock is not lost, but
+// there should be none.
+func (w *world) noDeadlock() {
+	w.t.Helper()
+	if w.h.Deadlocks == nil {
+		return
+	}
+	if n := w.h.Deadlocks(w.Store); n != 0 {
+		w.t.Errorf("%d transactions were made again after a deadlock", n)
+	}
 }
 
 // hotRound does one step of every flow on random hot messages.

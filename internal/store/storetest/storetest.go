@@ -17,6 +17,9 @@ type Harness struct {
 	// Fragile opens a store whose next commit, once arm was called, loses its connection after the server has
 	// committed; cut says how often that happened. Nil: the engine has no connection to lose.
 	Fragile func(t *testing.T) (s store.Store, arm func(), cut func() int)
+	// Deadlocks counts the transactions of a store that were made again after a deadlock or a failed
+	// serialisation. Nil: the engine has one writer.
+	Deadlocks func(s store.Store) int
 	// Full asks for the counts of make torture.
 	Full bool
 }

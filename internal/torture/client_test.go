@@ -1,0 +1,163 @@
+package torture_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/einmal/einmal/internal/ground/ident"
+	"github.com/einmal/einmal/internal/provider/simulator"
+	"github.com/einmal/einmal/internal/torture/check"
+
+	"github.com/einmal/einmal/internal/domain/message"
+)
+
+// answer is what the API says to a submission.
+type answer struct {
+	Decision struct{ ID ident.Decision }
+	Message  struct{ ID ident.Message }
+}
+
+// maxTries is how often a request is repeated at once after an answer that asks for it.
+const maxTries = 5
+
+// shoot sends a request and repeats it while it is asked to. A gateway that is gone leaves it without an answer.
+func (l *load) shoot(s *shot) {
+	for range maxTries {
+		var a answer
+		status := l.call(http.MethodPost, "/v1/messages", s.key, requestBody(&s.of.Ask), &a)
+		switch {
+		case status == http.StatusCreated || status == http.StatusOK:
+			l.told(s, status, &a)
+			l.afterwards(s, a.Message.ID)
+			return
+		case status == 0:
+			l.leave(s)
+			return
+		case status != http.StatusConflict && status < http.StatusInternalServerError:
+			l.t.Errorf("a request for %s was answered with %d", s.of.Event, status)
+			return
+		}
+		<-time.After(50 * time.Millisecond) // Retry-After is in whole seconds, which is longer than a test wants
+	}
+	l.leave(s)
+}
+
+func (l *load) told(s *shot, status int, a *answer) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.acks = append(l.acks, check.Ack{Ask: &s.of.Ask, Key: s.key, Status: status, Message: a.Message.ID, Decision: a.Decision.ID})
+}
+
+func (l *load) leave(s *shot) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.untold = append(l.untold, s)
+}
+
+// afterwards is what a client does that has its answer: some take the message back, some use the key again.
+func (l *load) afterwards(s *shot, id ident.Message) {
+	if s != s.of.shots[0] {
+		return
+	}
+	if s.of.cancel {
+		if l.call(http.MethodPost, "/v1/messages/"+id.String()+"/cancel", "", map[string]string{"reason": "not wanted any more"}, nil) == http.StatusOK {
+			l.mu.Lock()
+			l.cancelled = append(l.cancelled, id)
+			l.mu.Unlock()
+		}
+	}
+	if s.of.misuse {
+		l.mu.Lock()
+		l.refused = append(l.refused, s.of.misusing.Event)
+		l.mu.Unlock()
+		status := l.call(http.MethodPost, "/v1/messages", s.key, requestBody(&s.of.misusing), nil)
+		if status != http.StatusUnprocessableEntity && status != 0 && status < http.StatusInternalServerError {
+			l.t.Errorf("another request under the key of %s was answered with %d, want 422", s.of.Event, status)
+		}
+	}
+}
+
+func requestBody(a *check.Ask) any {
+	return map[string]any{
+		"to": a.To, "purpose": a.Purpose, "text": a.Text, "event": map[string]string{"type": "test", "id": a.Event, "version": "1"},
+	}
+}
+
+// call makes a request and reads its answer into out. The status is 0 if there was no whole answer.
+func (l *load) call(method, path, key string, body, out any) int {
+	l.mu.Lock()
+	url, token := l.url, l.key
+	l.mu.Unlock()
+	sent, err := json.Marshal(body)
+	must(l.t, err)
+	req, err := http.NewRequest(method, url+path, bytes.NewReader(sent))
+	must(l.t, err)
+	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.Set("Content-Type", "application/json")
+	if key != "" {
+		req.Header.Set("Idempotency-Key", strconv.Quote(key))
+	}
+	res, err := l.client.Do(req)
+	if err != nil {
+		return 0
+	}
+	defer func() { _ = res.Body.Close() }()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		return 0
+	}
+	if out != nil && res.StatusCode < http.StatusMultipleChoices && json.Unmarshal(text, out) != nil {
+		l.t.Errorf("%s %s: the answer cannot be read", method, path)
+	}
+	return res.StatusCode
+}
+
+// shown is a message as the API lists it.
+type shown struct {
+	State    string
+	Reported *string `json:"reported_delivery"`
+	Event    struct{ ID string }
+}
+
+// settled reports whether nothing is pending or being sent, and every receipt of the message centre is known.
+func (l *load) settled(ledger []simulator.Entry) bool {
+	all, ok := l.list()
+	reported := map[string]bool{}
+	for _, m := range all {
+		ok = ok && m.State != message.Pending.String() && m.State != message.Sending.String()
+		reported[m.Event.ID] = m.Reported != nil
+	}
+	byText := map[string]*check.Ask{}
+	for _, i := range l.wishes {
+		byText[i.Text] = &i.Ask
+	}
+	for _, e := range ledger {
+		a := byText[string(e.ShortMessage)]
+		if a != nil && e.Outcome == simulator.Accepted && check.Report(a.To) != message.DeliveryNone {
+			ok = ok && reported[a.Event]
+		}
+	}
+	return ok
+}
+
+// list reads all messages from the API; false: it cannot at the moment.
+func (l *load) list() (all []shown, ok bool) {
+	for after := ""; ; {
+		var page struct {
+			Data []shown
+			Next *string
+		}
+		if l.call(http.MethodGet, "/v1/messages?limit=200&after="+after, "", nil, &page) != http.StatusOK {
+			return nil, false
+		}
+		all = append(all, page.Data...)
+		if page.Next == nil {
+			return all, true
+		}
+		after = *page.Next
+	}
+}

@@ -1,0 +1,99 @@
+package torture_test
+
+import (
+	"fmt"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/einmal/einmal/internal/ground/chaos"
+)
+
+// passes bounds the pass at which a point ends the process. Points of a batch are passed less often than those of
+// one message; a load that has ended before goes on until the point is passed.
+var passes = map[chaos.Point]int{
+	chaos.DecideInserted: 12, chaos.DecideCommitted: 12, chaos.ClaimCommitted: 12, chaos.AttemptCommitted: 12,
+	chaos.WireWritten: 30, chaos.WireRead: 24, chaos.OutcomeCommitted: 16, chaos.ReceiptStored: 12, chaos.ReceiptApplied: 20,
+	chaos.SweepSelected: 1, chaos.Shutdown: 1,
+}
+
+// Every kill point, many times, on each store: whatever a gateway was doing when it was killed, the next one
+// makes it good, and nothing that a client was told turns out to be false.
+//
+// covers: D9, O6, I1, I2, I3, I4, I5, I6, I7, I8, I9, I11, I13, I16
+func TestKillPoints(t *testing.T) {
+	for _, point := range chaos.Points() {
+		for n := range times(20) {
+			t.Run(fmt.Sprintf("%s/%d", point, n), func(t *testing.T) {
+				onEveryStore(t, func(w *world) { w.killAt(point) })
+			})
+		}
+	}
+}
+
+func (w *world) killAt(point chaos.Point) {
+	intents := 30 + w.load.rng.IntN(30)
+	switch point {
+	case chaos.SweepSelected:
+		w.killSweep(intents)
+	case chaos.Shutdown:
+		w.killShutdown(intents)
+	default:
+		w.killUnderLoad(point, intents)
+	}
+	w.finish(intents)
+}
+
+// finish starts a gateway that nothing happens to, sends what is left, and checks.
+func (w *world) finish(intents int) {
+	w.Helper()
+	last := w.start("node", "")
+	w.load.repeat()
+	w.load.until(intents, last.over)
+	w.settle()
+	last.stop()
+	w.check()
+}
+
+// most is how many intents are sent at most while a kill is waited for.
+const most = 600
+
+// killUnderLoad has a gateway killed at a point of its ordinary work.
+func (w *world) killUnderLoad(point chaos.Point, intents int) {
+	w.Helper()
+	p := w.start("node", fmt.Sprintf("%s:%d", point, 1+w.load.rng.IntN(passes[point])))
+	w.load.until(intents, p.over)
+	w.load.until(most, p.over)
+	p.died(orphanIn)
+	w.faults++
+}
+
+// killSweep has a gateway killed that finds what another one left behind. First one is killed with messages in
+// hand: claimed, which are due again when the claim's lease is over, or with an attempt open, which are called
+// unknown when nobody can wait for its answer any more. The sweep of the second one finds them.
+func (w *world) killSweep(intents int) {
+	w.Helper()
+	first := []chaos.Point{chaos.ClaimCommitted, chaos.AttemptCommitted}[w.load.rng.IntN(2)]
+	w.killUnderLoad(first, intents/2)
+	p := w.start("node", string(chaos.SweepSelected)+":1")
+	w.load.until(intents, p.over)
+	p.died(2 * orphanIn)
+	w.faults++
+}
+
+// killShutdown has a gateway killed that was told to stop while requests come in.
+func (w *world) killShutdown(intents int) {
+	w.Helper()
+	p := w.start("node", string(chaos.Shutdown)+":1")
+	told := make(chan struct{})
+	after := time.Duration(w.load.rng.IntN(500)) * time.Millisecond
+	go func() {
+		defer close(told)
+		<-time.After(after)
+		_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	}()
+	w.load.until(most, p.over)
+	<-told
+	p.died(patience)
+	w.faults++
+}
