@@ -151,7 +151,11 @@ func showAnswer(env *Env, a *answer) error {
 	_, _ = fmt.Fprintf(env.Stdout, "\n%s\n", clean(d.Explanation))
 	if got.Message != nil {
 		_, _ = fmt.Fprintf(env.Stdout, "message %s: %s\n", got.Message.ID, s.state(got.Message.State))
-		_, _ = fmt.Fprintln(env.Stdout, s.faint("next: einmal timeline "+got.Message.ID))
+		next := "timeline " + got.Message.ID
+		if d.Action != "allow" && !got.DryRun {
+			next = "explain " + d.ID
+		}
+		_, _ = fmt.Fprintln(env.Stdout, s.faint("next: einmal "+next))
 	}
 	return nil
 }
