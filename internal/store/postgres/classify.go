@@ -18,8 +18,8 @@ import (
 var classes = map[string]sqlstore.Class{
 	"22":    sqlstore.Poison, // data exception
 	"23":    sqlstore.Poison, // integrity constraint violation
-	"55P03": sqlstore.Poison, // lock_not_available: lock_timeout
-	"57014": sqlstore.Poison, // query_canceled: statement_timeout
+	"55P03": sqlstore.Stuck,  // lock_not_available: lock_timeout
+	"57014": sqlstore.Stuck,  // query_canceled: statement_timeout
 	"08":    sqlstore.Lost,   // connection exception
 	"40":    sqlstore.Again,  // transaction rollback: serialization_failure, deadlock_detected
 	"40003": sqlstore.Lost,   // statement_completion_unknown

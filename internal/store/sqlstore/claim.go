@@ -23,7 +23,7 @@ var (
 func (s *Store) Claim(ctx context.Context, spec store.ClaimSpec) ([]store.Claimed, error) {
 	var claimed []store.Claimed
 	err := s.once(ctx, func(t *tx) (err error) {
-		claimed, err = t.claim(context.Background(), spec)
+		claimed, err = t.claim(t.ctx, spec)
 		return err
 	})
 	return claimed, err

@@ -91,9 +91,12 @@ type executor interface {
 type tx struct {
 	s *Store
 	e executor
+	// ctx is the writer's own, never a request's: a caller that goes away does not undo what others are
+	// waiting for in the same batch.
+	ctx context.Context
 }
 
-func (s *Store) read() *tx { return &tx{s, s.reader} }
+func (s *Store) read() *tx { return &tx{s: s, e: s.reader} }
 
 // now reads the clock that decides. It is called after the locks are held.
 func (t *tx) now(ctx context.Context) (clock.Micros, error) {

@@ -7,6 +7,7 @@ import (
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/ground/chaos"
 	"github.com/einmal/einmal/internal/ground/clock"
+	"github.com/einmal/einmal/internal/ground/fault"
 	"github.com/einmal/einmal/internal/store"
 )
 
@@ -15,11 +16,20 @@ func (s *Store) Decide(ctx context.Context, batch []store.Submission, decide sto
 	out := make([]store.Decided, len(batch))
 	err := s.isolate(ctx, len(batch), func(t *tx, lo, hi int, again bool) error {
 		d := &deciding{t: t, batch: batch[lo:hi], decide: decide}
-		results, err := d.run(context.Background(), again)
+		results, err := d.run(t.ctx, again)
 		copy(out[lo:hi], results)
 		return err
-	}, func(i int, err error) { out[i] = store.Decided{Err: err} })
+	}, func(i int, err error) { out[i] = store.Decided{Err: inProgress(batch[i], err)} })
 	return out, err
+}
+
+// inProgress is the answer to a request that waited too long for another one. With an idempotency key it is
+// told that the same key is being worked on; without, only that it may come again.
+func inProgress(s store.Submission, err error) error {
+	if fault.CodeOf(err) != fault.Unavailable || s.Idempotency.Key.IsZero() {
+		return err
+	}
+	return fault.Wrap(err, fault.InProgress, "a request with this idempotency key, or for the same intent, is being worked on").After(time.Second)
 }
 
 // deciding is one transaction of Decide.

@@ -19,13 +19,14 @@ type Class uint8
 // The classes.
 const (
 	Defect  Class = iota // a fault of this program: 500, logged, not tried again
-	Poison               // one request of the batch is wrong or stuck: halve until it stands alone
+	Poison               // one request of the batch is wrong: halve until it stands alone
+	Stuck                // one request of the batch waited too long for a lock: the same, with another answer
 	Again                // nothing is wrong with the batch: the same batch again
 	Lost                 // the connection ended, perhaps at COMMIT: the same batch with the same ids on another one
 	Refused              // the store does not take anything now: 503
 )
 
-var classNames = map[Class]string{Defect: "defect", Poison: "poison", Again: "again", Lost: "lost", Refused: "refused"}
+var classNames = map[Class]string{Defect: "defect", Poison: "poison", Stuck: "stuck", Again: "again", Lost: "lost", Refused: "refused"}
 
 // String returns the class's name in metrics.
 func (c Class) String() string { return classNames[c] }

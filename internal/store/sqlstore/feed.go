@@ -35,7 +35,7 @@ type leaving struct {
 func (s *Store) Sequence(ctx context.Context, limit int) (int, error) {
 	var done int
 	err := s.once(ctx, func(t *tx) error {
-		ctx := context.Background()
+		ctx := t.ctx
 		var all []leaving
 		err := t.query(ctx, selectOutbox, nil, func(res *sql.Rows) error {
 			var l leaving
@@ -139,7 +139,7 @@ func (s *Store) trimTenant(ctx context.Context, tenant ident.Partition, before c
 	}
 	var n int64
 	err = s.once(ctx, func(t *tx) (err error) {
-		n, err = t.exec(context.Background(), trimFeed, nil, tenant, last)
+		n, err = t.exec(t.ctx, trimFeed, nil, tenant, last)
 		return err
 	})
 	return n, err

@@ -32,6 +32,9 @@ func (s *Store) isolateRange(ctx context.Context, lo, hi int, run batchRun, fail
 		return err
 	}
 	if hi-lo == 1 {
+		if single.class == Poison {
+			s.log.Error("a defect in a store statement", "error", err)
+		}
 		fail(lo, single.fault())
 		return nil
 	}
@@ -43,12 +46,20 @@ func (s *Store) isolateRange(ctx context.Context, lo, hi int, run batchRun, fail
 }
 
 // poison is the error of a batch in which one item is wrong or stuck.
-type poison struct{ cause error }
+type poison struct {
+	class Class
+	cause error
+}
 
 func (p *poison) Error() string { return p.cause.Error() }
 
+// fault is the item's own answer: a stuck one may be sent again, a wrong one is a defect of ours, since the edge
+// refuses what an engine cannot take.
 func (p *poison) fault() error {
-	return fault.Wrap(p.cause, fault.InProgress, "this item could not be stored at this moment").After(time.Second)
+	if p.class == Stuck {
+		return fault.Wrap(p.cause, fault.Unavailable, "something else holds what this needs; nothing was changed, send the same request again").After(time.Second)
+	}
+	return fault.Wrap(p.cause, fault.Internal, "the gateway could not store this")
 }
 
 // persist runs one transaction until it is committed, or it is clear that it cannot be.
@@ -69,8 +80,8 @@ func (s *Store) persist(ctx context.Context, fn func(t *tx, again bool) error) e
 			s.retried(class)
 		}
 		switch {
-		case class == Poison:
-			return &poison{err}
+		case class == Poison || class == Stuck:
+			return &poison{class, err}
 		case class == Again && tries < mostAgain:
 			tries++
 		case class == Lost && time.Now().Before(give):

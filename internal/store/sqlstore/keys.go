@@ -26,10 +26,10 @@ var (
 // EnsureSealingKey implements store.Registry.
 func (s *Store) EnsureSealingKey(ctx context.Context, tenant ident.Partition, day int32, wrapped []byte) (id int64, stored []byte, err error) {
 	err = s.once(ctx, func(t *tx) error {
-		if _, err := t.exec(context.Background(), insertSealing, nil, tenant, day, wrapped); err != nil {
+		if _, err := t.exec(t.ctx, insertSealing, nil, tenant, day, wrapped); err != nil {
 			return err
 		}
-		return t.row(context.Background(), findSealing, nil, scan1(&id, &stored), tenant, day)
+		return t.row(t.ctx, findSealing, nil, scan1(&id, &stored), tenant, day)
 	})
 	return id, stored, err
 }
@@ -57,11 +57,11 @@ func (s *Store) secret(ctx context.Context, q *template, id any) ([]byte, error)
 func (s *Store) DestroyOwnKeys(ctx context.Context, limit int) (int, error) {
 	var n int64
 	err := s.once(ctx, func(t *tx) error {
-		now, err := t.now(context.Background())
+		now, err := t.now(t.ctx)
 		if err != nil {
 			return err
 		}
-		n, err = t.exec(context.Background(), destroyOwn, nil, now, evidence.FirstFlow, limit)
+		n, err = t.exec(t.ctx, destroyOwn, nil, now, evidence.FirstFlow, limit)
 		return err
 	})
 	return int(n), err
@@ -77,11 +77,11 @@ var (
 // PutKey implements store.Keys.
 func (s *Store) PutKey(ctx context.Context, k store.APIKey) error {
 	return s.once(ctx, func(t *tx) error {
-		now, err := t.now(context.Background())
+		now, err := t.now(t.ctx)
 		if err != nil {
 			return err
 		}
-		_, err = t.exec(context.Background(), insertKey, nil, k.ID, k.Tenant, k.Name, k.Hash, k.Scopes, now)
+		_, err = t.exec(t.ctx, insertKey, nil, k.ID, k.Tenant, k.Name, k.Hash, k.Scopes, now)
 		return err
 	})
 }
@@ -122,11 +122,11 @@ func (s *Store) ListKeys(ctx context.Context, tenant ident.Partition) ([]store.A
 // RevokeKey implements store.Keys.
 func (s *Store) RevokeKey(ctx context.Context, tenant ident.Partition, id string) error {
 	return s.once(ctx, func(t *tx) error {
-		now, err := t.now(context.Background())
+		now, err := t.now(t.ctx)
 		if err != nil {
 			return err
 		}
-		n, err := t.exec(context.Background(), revokeKey, nil, now, tenant, id)
+		n, err := t.exec(t.ctx, revokeKey, nil, now, tenant, id)
 		if err == nil && n == 0 {
 			return fault.New(fault.NotFound, "there is no such live key")
 		}
@@ -146,7 +146,7 @@ var (
 func (s *Store) TakeSlot(ctx context.Context, connection int64, n int, node ident.Node, lease time.Duration) (store.Slot, bool, error) {
 	slot, ok := store.Slot{Connection: connection}, false
 	err := s.once(ctx, func(t *tx) error {
-		ctx := context.Background()
+		ctx := t.ctx
 		all := &rows{}
 		for i := range n {
 			all.add(i)
@@ -187,11 +187,11 @@ func (s *Store) GiveSlot(ctx context.Context, slot store.Slot, node ident.Node) 
 func (s *Store) moveSlot(ctx context.Context, slot store.Slot, node ident.Node, until func(now clock.Micros) clock.Micros) (bool, error) {
 	var n int64
 	err := s.once(ctx, func(t *tx) error {
-		now, err := t.now(context.Background())
+		now, err := t.now(t.ctx)
 		if err != nil {
 			return err
 		}
-		n, err = t.exec(context.Background(), moveSlot, nil, until(now), slot.Connection, slot.N, slot.Fence, node, now)
+		n, err = t.exec(t.ctx, moveSlot, nil, until(now), slot.Connection, slot.N, slot.Fence, node, now)
 		return err
 	})
 	return n == 1, err

@@ -37,11 +37,11 @@ func (s *Store) OpenAttempts(ctx context.Context, spec store.OpenSpec, claims []
 	var opened []store.Opened
 	err := s.persist(ctx, func(t *tx, again bool) (err error) {
 		if again {
-			if opened, err = t.alreadyOpened(context.Background(), claims); err != nil || len(opened) > 0 {
+			if opened, err = t.alreadyOpened(t.ctx, claims); err != nil || len(opened) > 0 {
 				return err
 			}
 		}
-		opened, err = t.openAttempts(context.Background(), spec, claims)
+		opened, err = t.openAttempts(t.ctx, spec, claims)
 		return err
 	})
 	return opened, single(err)

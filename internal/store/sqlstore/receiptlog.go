@@ -39,7 +39,7 @@ var (
 // LogReceipts implements store.ReceiptLog. Ids are made by the caller, so that a commit that was lost and is
 // made again appends nothing twice.
 func (s *Store) LogReceipts(ctx context.Context, rs []*store.LoggedReceipt, retryAfter time.Duration) error {
-	return s.once(ctx, func(t *tx) error { return t.logReceipts(context.Background(), rs, retryAfter) })
+	return s.once(ctx, func(t *tx) error { return t.logReceipts(t.ctx, rs, retryAfter) })
 }
 
 func (t *tx) logReceipts(ctx context.Context, rs []*store.LoggedReceipt, retryAfter time.Duration) error {
@@ -102,7 +102,7 @@ func (s *Store) FinishReceipts(ctx context.Context, ids []ident.Receipt) error {
 		r.add(id)
 	}
 	return s.once(ctx, func(t *tx) error {
-		_, err := t.exec(context.Background(), deleteIntake, r)
+		_, err := t.exec(t.ctx, deleteIntake, r)
 		return err
 	})
 }

@@ -27,7 +27,7 @@ func (s *Store) ensure(ctx context.Context, find, insert *template, args ...any)
 			return id, unavailable(err)
 		}
 		err = s.once(ctx, func(t *tx) error {
-			_, err := t.exec(context.Background(), insert, nil, args...)
+			_, err := t.exec(t.ctx, insert, nil, args...)
 			return err
 		})
 		if err != nil {
@@ -66,10 +66,10 @@ func (s *Store) EnsureConnection(ctx context.Context, name, idSpace string) (id,
 		return 0, 0, err
 	}
 	err = s.once(ctx, func(t *tx) error {
-		if _, err := t.exec(context.Background(), setSpace, nil, name, idSpace); err != nil {
+		if _, err := t.exec(t.ctx, setSpace, nil, name, idSpace); err != nil {
 			return err
 		}
-		return t.row(context.Background(), readSpace, nil, scan1(&space), name)
+		return t.row(t.ctx, readSpace, nil, scan1(&space), name)
 	})
 	return id, space, err
 }
@@ -123,10 +123,10 @@ var (
 // PutPolicy implements store.Registry.
 func (s *Store) PutPolicy(ctx context.Context, p store.PolicyVersion) error {
 	return s.once(ctx, func(t *tx) error {
-		if _, err := t.exec(context.Background(), insertPolicy, nil, p.Name, p.Version, p.Source); err != nil {
+		if _, err := t.exec(t.ctx, insertPolicy, nil, p.Name, p.Version, p.Source); err != nil {
 			return err
 		}
-		_, err := t.exec(context.Background(), raiseHead, nil, p.Name, p.Version)
+		_, err := t.exec(t.ctx, raiseHead, nil, p.Name, p.Version)
 		return err
 	})
 }
@@ -174,10 +174,10 @@ func (s *Store) Meta(ctx context.Context, name string) (string, error) {
 func (s *Store) EnsureMeta(ctx context.Context, name, value string) (string, error) {
 	var stored string
 	err := s.once(ctx, func(t *tx) error {
-		if _, err := t.exec(context.Background(), insertMeta, nil, name, value); err != nil {
+		if _, err := t.exec(t.ctx, insertMeta, nil, name, value); err != nil {
 			return err
 		}
-		return t.row(context.Background(), readMeta, nil, scan1(&stored), name)
+		return t.row(t.ctx, readMeta, nil, scan1(&stored), name)
 	})
 	return stored, err
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 )
 
 // writer runs a function in a write transaction and commits it. The error of a commit that may have happened
@@ -18,12 +19,18 @@ type writer interface {
 // PoolWriter writes with one transaction a call, on connections of a pool (PostgreSQL).
 type PoolWriter struct{ DB *sql.DB }
 
+// patientWrite ends a transaction whose server does not answer at all. It is longer than the session's own
+// limits, which end one that waits or works too long.
+const patientWrite = 15 * time.Second
+
 func (w PoolWriter) write(ctx context.Context, s *Store, fn func(*tx) error) error {
+	ctx, cancel := context.WithTimeout(ctx, patientWrite)
+	defer cancel()
 	t, err := w.DB.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
-	if err := guarded(fn, &tx{s, t}); err != nil {
+	if err := guarded(fn, &tx{s, t, ctx}); err != nil {
 		return errors.Join(err, ignoreDone(t.Rollback()))
 	}
 	return t.Commit()
@@ -160,7 +167,7 @@ func (w *SingleWriter) savepoint(ctx context.Context, j *job) error {
 	if _, err := w.stmts.ExecContext(ctx, "savepoint batch"); err != nil {
 		return err
 	}
-	if j.err = guarded(j.fn, &tx{j.s, w.stmts}); j.err != nil {
+	if j.err = guarded(j.fn, &tx{j.s, w.stmts, ctx}); j.err != nil {
 		if _, err := w.stmts.ExecContext(ctx, "rollback to batch"); err != nil {
 			return err
 		}

@@ -3,11 +3,13 @@ package storetest
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/domain/message"
+	"github.com/einmal/einmal/internal/ground/fault"
 	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/store"
 )
@@ -164,7 +166,7 @@ func testPoisonedRequest(t *testing.T, h Harness) {
 	out, err := w.Decide(context.Background(), subs, intent.Decide)
 	must(t, err)
 	for i, o := range out {
-		if bad := i == 3; bad != (o.Err != nil) {
+		if bad := i == 3; bad != (o.Err != nil) || bad && fault.CodeOf(o.Err) != fault.Internal {
 			t.Errorf("request %d: error %v", i, o.Err)
 		}
 		if i != 3 {
@@ -206,5 +208,52 @@ func testLostCommit(t *testing.T, h Harness) {
 	must(t, err)
 	if len(decisions) != 2 {
 		t.Errorf("%d decisions exist, want 2", len(decisions))
+	}
+}
+
+// testStuckRequest holds a key for longer than a lock is waited for: the request in the batch that needs it gets
+// its own answer, and the others are decided.
+//
+// covers: D8
+func testStuckRequest(t *testing.T, h Harness) {
+	if h.Deadlocks == nil {
+		return // the embedded engine has one writer: nobody waits for a lock
+	}
+	w := newWorld(t, h)
+	holding, release := make(chan struct{}), make(chan struct{})
+	done := make(chan error, 1)
+	go func() {
+		_, err := w.Decide(context.Background(), []store.Submission{w.submission(ask{event: "T-1", version: "1", to: 9})},
+			func(r *intent.Request, f *intent.Facts) intent.Result {
+				close(holding) // the key's row is locked now
+				<-release
+				return intent.Decide(r, f)
+			})
+		done <- err
+	}()
+	<-holding
+	// Two seconds in all: the holder's own session would be ended after three without a word.
+	var bare []store.Decided
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		var err error
+		if bare, err = w.Decide(context.Background(), []store.Submission{w.submission(ask{event: "T-1", version: "1", to: 9})}, intent.Decide); err != nil {
+			t.Error(err)
+		}
+	})
+	subs := []store.Submission{w.submission(ask{event: "T-0", version: "1", to: 9}), w.submission(ask{event: "T-1", version: "1", to: 9, idempotency: "stuck"})}
+	out, err := w.Decide(context.Background(), subs, intent.Decide)
+	wg.Wait()
+	must(t, err)
+	if fault.CodeOf(out[1].Err) != fault.InProgress || fault.CodeOf(bare[0].Err) != fault.Unavailable {
+		t.Errorf("the stuck requests got %v and %v", out[1].Err, bare[0].Err)
+	}
+	if out[0].Err != nil {
+		t.Errorf("its neighbour got %v", out[0].Err)
+	}
+	close(release)
+	must(t, <-done)
+	if d := w.decide(ask{event: "T-1", version: "1", to: 9, idempotency: "stuck"})[0].Decision; d.Action != intent.Suppress {
+		t.Errorf("afterwards the stuck request is %s", d.Action)
 	}
 }

@@ -39,6 +39,7 @@ func Run(t *testing.T, h Harness) {
 		"PolicyChanges":        testPolicyChanges,
 		"Racers":               testRacers,
 		"PoisonedRequest":      testPoisonedRequest,
+		"StuckRequest":         testStuckRequest,
 		"LostCommit":           testLostCommit,
 		"ClaimAndOpen":         testClaimAndOpen,
 		"FenceAndLease":        testFenceAndLease,
