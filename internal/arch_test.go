@@ -29,6 +29,8 @@ var floors = []floor{
 		"main hands over and does nothing else, so that tests can run the whole program in their own process"},
 	{"internal/cli", []string{"internal/app", "internal/edge/api/...", "internal/store", "internal/provider/simulator", "internal/domain/...", "internal/smpp", "internal/ground/..."},
 		"commands start a gateway through app, talk to a running one in the API's words, and run the simulated SMSC by itself; they never reach into a flow or an adapter"},
+	{"internal/torture/...", []string{"internal/store/...", "internal/provider/simulator", "internal/domain/...", "internal/ground/..."},
+		"failure tests drive the program from outside and read its store and its message centre's ledger afterwards; nothing of the program knows them"},
 	{"internal/app", []string{"internal/edge/...", "internal/engine/...", "internal/store/...", "internal/lock/...", "internal/queue/...", "internal/provider/...", "internal/domain/...", "internal/smpp", "internal/ground/..."},
 		"app alone knows every package: it turns configuration into a running gateway, with explicit tables instead of init registries"},
 	{"internal/edge/...", append([]string{"internal/engine/..."}, seams...),

@@ -55,15 +55,19 @@ func (w *world) finish(intents int) {
 	w.check()
 }
 
-// most is how many intents are sent at most while a kill is waited for.
-const most = 600
+// most is how many intents are sent at most while a kill is waited for; rest is how long each client then rests
+// after each, so that the gateway has no more waiting than it can send.
+const (
+	most = 600
+	rest = 150 * time.Millisecond
+)
 
 // killUnderLoad has a gateway killed at a point of its ordinary work.
 func (w *world) killUnderLoad(point chaos.Point, intents int) {
 	w.Helper()
 	p := w.start("node", fmt.Sprintf("%s:%d", point, 1+w.load.rng.IntN(passes[point])))
 	w.load.until(intents, p.over)
-	w.load.until(most, p.over)
+	w.load.paced(most, rest, p.over)
 	p.died(orphanIn)
 	w.faults++
 }

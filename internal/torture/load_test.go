@@ -98,13 +98,17 @@ func (l *load) next() *wish {
 // clients is how many intents are worked on at the same time.
 const clients = 6
 
-// until sends intents, at least least of them all in all, until done says that it is enough.
-func (l *load) until(least int, done func() bool) {
+// until sends intents until there are so many of them all in all, or done says that it is enough.
+func (l *load) until(many int, done func() bool) { l.paced(many, 0, done) }
+
+// paced is until with a rest of each client after each intent.
+func (l *load) paced(many int, rest time.Duration, done func() bool) {
 	var wg sync.WaitGroup
 	for range clients {
 		wg.Go(func() {
-			for l.count() < least && !done() {
+			for l.count() < many && !done() {
 				l.pursue(l.next())
+				<-time.After(rest)
 			}
 		})
 	}

@@ -145,6 +145,9 @@ func (w *world) readLedger() []simulator.Entry {
 	return entries
 }
 
+// mostShown is how many contradictions are shown: the first ones tell what is wrong.
+const mostShown = 40
+
 // check holds everything against everything. The gateways have ended.
 func (w *world) check() {
 	w.Helper()
@@ -160,8 +163,11 @@ func (w *world) check() {
 	h.Tenant, err = s.EnsureTenant(context.Background(), "default")
 	must(w, err)
 	must(w, h.Read(context.Background(), s))
-	for _, v := range check.All(h) {
-		w.Error(v)
+	for i, v := range check.All(h) {
+		if w.Error(v); i == mostShown {
+			w.Error("and more")
+			break
+		}
 	}
 	w.tellsNothing(h)
 	w.Logf("%d intents, %d answers, %d messages, %d lines in the ledger", len(h.Asks), len(h.Acks), len(h.Messages), len(h.Ledger))
