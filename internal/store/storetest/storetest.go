@@ -38,6 +38,7 @@ func Run(t *testing.T, h Harness) {
 		"Preview":              testPreview,
 		"PolicyChanges":        testPolicyChanges,
 		"Racers":               testRacers,
+		"Linearizable":         testLinearizable,
 		"PoisonedRequest":      testPoisonedRequest,
 		"StuckRequest":         testStuckRequest,
 		"LostCommit":           testLostCommit,
