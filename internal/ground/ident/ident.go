@@ -57,12 +57,6 @@ func NewReceipt(p Partition) Receipt     { return New[receiptKind](p) }
 func NewException(p Partition) Exception { return New[exceptionKind](p) }
 func NewNode() Node                      { return New[nodeKind](0) }
 
-// ParseMessage and the others read an id of their kind.
-func ParseMessage(s string) (Message, error)     { return Parse[messageKind](s) }
-func ParseDecision(s string) (Decision, error)   { return Parse[decisionKind](s) }
-func ParseReceipt(s string) (Receipt, error)     { return Parse[receiptKind](s) }
-func ParseException(s string) (Exception, error) { return Parse[exceptionKind](s) }
-
 // New makes an id in the partition p. It panics only if the system has no source of randomness.
 func New[K Kind](p Partition) ID[K] {
 	u := uuid.Must(uuid.NewV7())
@@ -117,13 +111,4 @@ func Parse[K Kind](s string) (ID[K], error) {
 		return ID[K]{}, fmt.Errorf("not an id: after %q come 32 hexadecimal digits", k.Prefix()+"_")
 	}
 	return id, nil
-}
-
-// FromBytes reads the stored form. A slice that is not 16 bytes long gives "none".
-func FromBytes[K Kind](b []byte) ID[K] {
-	var id ID[K]
-	if len(b) == len(id) {
-		copy(id[:], b)
-	}
-	return id
 }

@@ -40,18 +40,9 @@ func (t *tx) look(ctx context.Context, keys []slot) (map[slot]held, error) {
 	}
 	found := map[slot]held{}
 	err := t.query(ctx, lookKeys, r, func(res *sql.Rows) error {
-		var (
-			k          slot
-			h          held
-			key, owner []byte
-		)
-		if err := res.Scan(&k.Space, &key, &owner, &h.Ends); err != nil {
-			return err
-		}
-		k.Key = keyFrom(key)
-		copy(h.Owner[:], owner)
+		k, h, err := scanHeld(res)
 		found[k] = h
-		return nil
+		return err
 	})
 	return found, err
 }

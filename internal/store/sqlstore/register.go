@@ -46,21 +46,20 @@ func (t *tx) take(ctx context.Context, want []taking) (map[slot]held, error) {
 	}
 	found := make(map[slot]held, len(want))
 	err := t.query(ctx, takeKeys, r, func(res *sql.Rows) error {
-		var (
-			k          slot
-			h          held
-			key, owner []byte
-		)
-		if err := res.Scan(&k.Space, &key, &owner, &h.Ends); err != nil {
-			return err
-		}
-		k.Key = keyFrom(key)
-		copy(h.Owner[:], owner)
+		k, h, err := scanHeld(res)
 		h.Fresh = h.Owner == asked[k]
 		found[k] = h
-		return nil
+		return err
 	})
 	return found, err
+}
+
+func scanHeld(res *sql.Rows) (k slot, h held, err error) {
+	var key, owner []byte
+	err = res.Scan(&k.Space, &key, &owner, &h.Ends)
+	k.Key = keyFrom(key)
+	copy(h.Owner[:], owner)
+	return k, h, err
 }
 
 var (
