@@ -8,11 +8,10 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/provider/simulator"
 	"github.com/einmal/einmal/internal/torture/check"
-
-	"github.com/einmal/einmal/internal/domain/message"
 )
 
 // answer is what the API says to a submission.
@@ -28,7 +27,7 @@ const maxTries = 5
 func (l *load) shoot(s *shot) {
 	for range maxTries {
 		var a answer
-		status := l.call(http.MethodPost, "/v1/messages", s.key, requestBody(&s.of.Ask), &a)
+		status := l.call(http.MethodPost, "/v1/messages", s.key, body(&s.of.Ask, s.of.brief), &a)
 		switch {
 		case status == http.StatusCreated || status == http.StatusOK:
 			l.told(s, status, &a)
@@ -74,17 +73,21 @@ func (l *load) afterwards(s *shot, id ident.Message) {
 		l.mu.Lock()
 		l.refused = append(l.refused, s.of.misusing.Event)
 		l.mu.Unlock()
-		status := l.call(http.MethodPost, "/v1/messages", s.key, requestBody(&s.of.misusing), nil)
+		status := l.call(http.MethodPost, "/v1/messages", s.key, body(&s.of.misusing, s.of.brief), nil)
 		if status != http.StatusUnprocessableEntity && status != 0 && status < http.StatusInternalServerError {
 			l.t.Errorf("another request under the key of %s was answered with %d, want 422", s.of.Event, status)
 		}
 	}
 }
 
-func requestBody(a *check.Ask) any {
-	return map[string]any{
+func body(a *check.Ask, brief bool) any {
+	b := map[string]any{
 		"to": a.To, "purpose": a.Purpose, "text": a.Text, "event": map[string]string{"type": "test", "id": a.Event, "version": "1"},
 	}
+	if brief {
+		b["valid_for"] = "2s"
+	}
+	return b
 }
 
 // call makes a request and reads its answer into out. The status is 0 if there was no whole answer.
@@ -142,6 +145,17 @@ func (l *load) settled(ledger []simulator.Entry) bool {
 		}
 	}
 	return ok
+}
+
+// sending counts the messages that are being sent.
+func (l *load) sending() (n int) {
+	all, _ := l.list()
+	for _, m := range all {
+		if m.State == message.Sending.String() {
+			n++
+		}
+	}
+	return n
 }
 
 // list reads all messages from the API; false: it cannot at the moment.

@@ -74,7 +74,8 @@ func (w *world) killUnderLoad(point chaos.Point, intents int) {
 
 // killSweep has a gateway killed that finds what another one left behind. First one is killed with messages in
 // hand: claimed, which are due again when the claim's lease is over, or with an attempt open, which are called
-// unknown when nobody can wait for its answer any more. The sweep of the second one finds them.
+// unknown when nobody can wait for its answer any more; others wait until they are of no use any more. Whatever the
+// sweep of the second one finds first is its end.
 func (w *world) killSweep(intents int) {
 	w.Helper()
 	first := []chaos.Point{chaos.ClaimCommitted, chaos.AttemptCommitted}[w.load.rng.IntN(2)]
@@ -96,7 +97,7 @@ func (w *world) killShutdown(intents int) {
 		<-time.After(after)
 		_ = p.cmd.Process.Signal(syscall.SIGTERM)
 	}()
-	w.load.until(most, p.over)
+	w.load.paced(most, rest, p.over)
 	<-told
 	p.died(patience)
 	w.faults++

@@ -19,6 +19,7 @@ type load struct {
 
 	mu        sync.Mutex
 	rng       *rand.Rand
+	endings   []string
 	url, key  string // of the gateway in use
 	wishes    []*wish
 	acks      []check.Ack
@@ -32,6 +33,7 @@ type wish struct {
 	check.Ask
 	shots    []*shot
 	cancel   bool // it changes its mind
+	brief    bool // its message is of no use after two seconds: it may expire
 	misuse   bool // it uses its key again, for something else
 	misusing check.Ask
 }
@@ -44,7 +46,7 @@ type shot struct {
 
 func newLoad(t *testing.T) *load {
 	t.Helper()
-	l := &load{t: t, rng: chance(t), client: &http.Client{
+	l := &load{t: t, rng: chance(t), endings: endings, client: &http.Client{
 		Transport: &http.Transport{MaxIdleConnsPerHost: 32}, Timeout: 20 * time.Second,
 	}}
 	t.Cleanup(l.client.CloseIdleConnections)
@@ -63,19 +65,20 @@ func (l *load) target(address, key string) {
 var endings = []string{"00", "00", "00", "00", "01", "02", "03", "03", "04", "05", "09", "14"}
 
 // next makes an intent. Its window stays open whatever becomes of its message: that of an order confirmation
-// would end with a rejection, and that of a code with its message, so a code is sent under one key alone.
+// would end with a rejection or its validity, and that of a code with its message, so a code is sent under one key
+// alone.
 func (l *load) next() *wish {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	n, ending := len(l.wishes), endings[l.rng.IntN(len(endings))]
-	i := &wish{cancel: l.rng.IntN(8) == 0, misuse: l.rng.IntN(8) == 0}
+	n, ending := len(l.wishes), l.endings[l.rng.IntN(len(l.endings))]
+	i := &wish{cancel: l.rng.IntN(8) == 0, misuse: l.rng.IntN(8) == 0, brief: l.rng.IntN(8) == 0}
 	event := fmt.Sprintf("E-%d", n)
 	i.Ask = check.Ask{Event: event, Purpose: "order_confirmation", To: "+120255501" + ending, Text: "Torture " + event + " is confirmed."}
-	if ending == "02" {
-		i.Purpose = "alert"
-	}
 	sameKey := l.rng.IntN(3) > 0
-	if l.rng.IntN(6) == 0 {
+	switch {
+	case ending == "02" || i.brief:
+		i.Purpose = "alert"
+	case l.rng.IntN(6) == 0:
 		i.Purpose, sameKey = "login_code", true
 	}
 	anyKey := l.rng.IntN(2) > 0

@@ -1,12 +1,16 @@
 package torture_test
 
 import (
-	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/einmal/einmal/internal/domain/evidence"
+	"github.com/einmal/einmal/internal/domain/message"
+	"github.com/einmal/einmal/internal/torture/check"
 )
 
 // seldom is how long a client rests after an intent where gateways die again and again: each waits for the bind
@@ -44,43 +48,57 @@ func TestKillsAtRandomMoments(t *testing.T) {
 // covers: D9, O6, I3, I5, I7, I9
 func TestPausedGateway(t *testing.T) {
 	onEveryStore(t, func(w *world) {
-		const intents = 120
+		w.load.endings = []string{"00", "02", "14"} // all of them are answered: late, if at all
 		first := w.start("node", "")
-		stopped, resumed := make(chan struct{}), make(chan struct{})
+		nodes, sent := []*process{first}, make(chan struct{})
 		go func() {
-			defer close(resumed)
-			<-time.After(300 * time.Millisecond)
-			_ = first.cmd.Process.Signal(syscall.SIGSTOP)
-			close(stopped)
-			<-time.After(orphanIn + time.Second)
-			_ = first.cmd.Process.Signal(syscall.SIGCONT)
+			defer close(sent)
+			w.load.paced(pausedIntents, rest, first.over)
 		}()
-		nodes := []*process{first}
+		w.await("some messages to be sent", func() bool { return len(w.readLedger()) > window })
+		w.centre.signal(syscall.SIGSTOP)
+		w.await("a window of messages without an answer", func() bool { return w.load.sending() >= window })
+		first.signal(syscall.SIGSTOP)
+		w.centre.signal(syscall.SIGCONT)
+		w.faults++
+		resumed := time.After(orphanIn + time.Second)
 		if w.engine.shared {
-			w.load.until(most, func() bool { return closed(stopped) })
 			w.copyKeys("node", "other")
 			nodes = append(nodes, w.start("other", ""))
-			w.load.until(w.load.count()+intents, first.over)
 		}
-		w.load.until(intents, first.over)
 		<-resumed
-		w.faults++
+		first.signal(syscall.SIGCONT)
+		<-sent
 		w.load.repeat()
 		w.settle()
 		for _, p := range nodes {
 			p.stop()
 		}
-		w.check()
+		if h := w.check(); w.engine.shared && !settledAfterAll(h) {
+			w.Error("no answer came after its attempt was called unknown: the pause was no test")
+		}
 	})
 }
 
-func closed(c chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
+// pausedIntents is how many intents a gateway gets that is stopped meanwhile.
+const pausedIntents = 160
+
+// await polls until the condition holds.
+func (w *world) await(what string, holds func() bool) {
+	w.Helper()
+	for end := time.Now().Add(patience); !holds(); <-time.After(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			w.Fatalf("waited in vain for %s", what)
+		}
 	}
+}
+
+// settledAfterAll reports whether an attempt that was called unknown got its definite answer later.
+func settledAfterAll(h *check.History) bool {
+	return slices.ContainsFunc(h.Messages, func(m *check.Message) bool {
+		orphan := slices.IndexFunc(m.Events, func(e evidence.Event) bool { return e.Kind == evidence.EventOrphaned })
+		return orphan >= 0 && m.State != message.Unknown && len(m.Events) > orphan+1
+	})
 }
 
 // copyKeys gives another node the installation's keys.
@@ -90,6 +108,6 @@ func (w *world) copyKeys(from, to string) {
 	for _, name := range []string{"admin.key", "keys/identity.key", "keys/sealing.key"} {
 		b, err := os.ReadFile(filepath.Join(w.dir, from, name))
 		must(w, err)
-		must(w, os.WriteFile(filepath.Join(w.dir, to, name), b, fs.FileMode(0o600)))
+		must(w, os.WriteFile(filepath.Join(w.dir, to, name), b, 0o600))
 	}
 }

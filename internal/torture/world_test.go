@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/einmal/einmal/internal/domain/evidence"
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/ground/secret"
 	"github.com/einmal/einmal/internal/provider/simulator"
@@ -48,6 +49,7 @@ type world struct {
 	engine  engine
 	dir     string
 	ledger  string
+	centre  *process
 	carrier string // address of the message centre
 	nodes   int
 	gateway []*process // all that were started
@@ -73,8 +75,8 @@ func newWorld(t *testing.T, name string) *world {
 	w := &world{T: t, dir: dir, ledger: filepath.Join(dir, "ledger")}
 	w.engine = engines[name](t, filepath.Join(dir, "node"))
 	w.load = newLoad(t)
-	w.carrier = launch(t, "the message centre", nil, "smsc", "--json", "--listen", "127.0.0.1:0", "--ledger", w.ledger).address()
-	if w.carrier == "" {
+	w.centre = launch(t, "the message centre", nil, "smsc", "--json", "--listen", "127.0.0.1:0", "--ledger", w.ledger)
+	if w.carrier = w.centre.address(); w.carrier == "" {
 		t.Fatal("the message centre did not start")
 	}
 	return w
@@ -148,8 +150,8 @@ func (w *world) readLedger() []simulator.Entry {
 // mostShown is how many contradictions are shown: the first ones tell what is wrong.
 const mostShown = 40
 
-// check holds everything against everything. The gateways have ended.
-func (w *world) check() {
+// check holds everything against everything and returns it. The gateways have ended.
+func (w *world) check() *check.History {
 	w.Helper()
 	h := w.load.history()
 	keys, err := secret.OpenFolder(filepath.Join(w.dir, "node", "keys"))
@@ -170,7 +172,14 @@ func (w *world) check() {
 		}
 	}
 	w.tellsNothing(h)
-	w.Logf("%d intents, %d answers, %d messages, %d lines in the ledger", len(h.Asks), len(h.Acks), len(h.Messages), len(h.Ledger))
+	kinds := map[evidence.EventKind]int{}
+	for _, m := range h.Messages {
+		for _, e := range m.Events {
+			kinds[e.Kind]++
+		}
+	}
+	w.Logf("%d intents, %d answers, %d messages, %d lines in the ledger, events %v", len(h.Asks), len(h.Acks), len(h.Messages), len(h.Ledger), kinds)
+	return h
 }
 
 // tellsNothing looks for numbers and texts in what the gateways have logged.
