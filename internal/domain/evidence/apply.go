@@ -61,8 +61,8 @@ func (c *Case) outcome(e Evidence, now clock.Micros) error {
 	a.Outcome, a.AnsweredAt, a.Code, a.CodeName, a.Changed = next, now, e.Code, e.CodeName, true
 	c.fillExternalID(a, e)
 	c.Leased = c.Leased && c.AttemptOpen()
-	if next == message.OutcomeThrottled {
-		c.retryAfter = now.Add(throttlePause(c.throttles()))
+	if next == message.OutcomeThrottled || next == message.OutcomeNotSent {
+		c.retryAfter = now.Add(pause(next, c.count(next)))
 	}
 	c.step(ev, now)
 	return nil
@@ -75,10 +75,10 @@ func (c *Case) fillExternalID(a *Attempt, e Evidence) {
 	}
 }
 
-func (c *Case) throttles() int {
+func (c *Case) count(o message.Outcome) int {
 	n := 0
 	for _, a := range c.Attempts {
-		if a.Outcome == message.OutcomeThrottled {
+		if a.Outcome == o {
 			n++
 		}
 	}
@@ -103,13 +103,13 @@ func (c *Case) leaseEnded(now clock.Micros) error {
 	return nil
 }
 
-// returned takes back a message whose worker opened no attempt under this claim.
+// returned takes back a message whose worker opened no attempt under this claim. Like the claim it writes no
+// event: nothing has happened to the message.
 func (c *Case) returned(e Evidence, now clock.Micros) error {
 	if c.State != message.Sending || c.Fence != e.Fence || c.AttemptOpen() {
 		return ErrState
 	}
-	c.Leased = false
-	c.step(Event{Kind: EventReturned}, now)
+	c.Leased, c.State, c.Since = false, message.Pending, now
 	return nil
 }
 

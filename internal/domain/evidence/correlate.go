@@ -60,7 +60,7 @@ func correlateByReference(r *ReceiptFacts, candidates []Candidate) Match {
 	var fits []Candidate
 	for _, c := range candidates {
 		definitelyNot := c.Outcome.Definite() && c.Outcome != message.OutcomeAccepted
-		if !c.HasExternalID && !definitelyNot && sameAddress(r.Handset, c.Destination) {
+		if !c.HasExternalID && !definitelyNot && equalAddress(r.Handset, c.Destination) {
 			fits = append(fits, c)
 		}
 	}
@@ -82,6 +82,12 @@ func sameAddress(received, e164 string) bool {
 		return a == b && a != ""
 	}
 	return strings.HasSuffix(a, b) || strings.HasSuffix(b, a)
+}
+
+// equalAddress compares whole international numbers: a national form could be another country's.
+func equalAddress(received, e164 string) bool {
+	a := bareDigits(received)
+	return a != "" && a == bareDigits(e164)
 }
 
 // contradicts reports that both addresses are readable and differ. An address that was left out, or replaced

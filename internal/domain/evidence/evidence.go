@@ -64,12 +64,17 @@ type ReceiptFacts struct {
 	Problem      string // why it could not be read; empty: it could
 }
 
-// throttlePause is how long a message waits after the provider asked for patience: a second, doubled for each
-// throttle of the same message, at most half a minute. The message's own validity bounds it.
-func throttlePause(throttles int) time.Duration {
-	const first, most = time.Second, 30 * time.Second
-	if throttles > 5 {
+// pause is how long a message waits before its next attempt, after the n-th of its attempts that ended so: a
+// second after the provider asked for patience, a quarter of one after an attempt that was not written, doubled
+// each time, at most half a minute. The message's own validity bounds it.
+func pause(o message.Outcome, n int) time.Duration {
+	const most = 30 * time.Second
+	first := time.Second
+	if o == message.OutcomeNotSent {
+		first = 250 * time.Millisecond
+	}
+	if n > 8 {
 		return most
 	}
-	return min(first<<max(throttles-1, 0), most)
+	return min(first<<max(n-1, 0), most)
 }

@@ -39,9 +39,6 @@ func (c *Case) receipt(e Evidence, now clock.Micros) error {
 // deliver moves the part's delivery and returns what kind of event that was.
 func (c *Case) deliver(a *Attempt, e Evidence, reported message.Delivery, now clock.Micros) EventKind {
 	c.acceptBy(a, e.Receipt, now)
-	if e.Receipt.Repeated {
-		return EventRepeated
-	}
 	next, effect := message.Apply(a.Delivery, reported)
 	switch effect {
 	case message.Repeated, message.Unmoved:
@@ -49,6 +46,9 @@ func (c *Case) deliver(a *Attempt, e Evidence, reported message.Delivery, now cl
 	case message.Late:
 		return EventOvertaken
 	case message.Conflicting:
+		if e.Receipt.Repeated {
+			return EventRepeated // the first of its kind has an exception already (R10)
+		}
 		c.except(exception.Conflicting, e, now, fmt.Sprintf("a receipt says %s after the part was reported %s", reported, a.Delivery))
 		return EventConflict
 	}

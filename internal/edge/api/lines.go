@@ -102,8 +102,6 @@ func eventWords(e *evidence.Event) string {
 		return "Evidence contradicts what is known. It is kept, changes nothing, and was handed to a person."
 	case evidence.EventOrphaned:
 		return "The worker that had the message is gone. What it had begun to send has an unknown outcome."
-	case evidence.EventReturned:
-		return "The worker gave the message back unsent."
 	case evidence.EventExpired:
 		return "It waited longer than it was valid, and was not sent."
 	case evidence.EventCancelled:

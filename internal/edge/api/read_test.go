@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -52,7 +53,7 @@ func (w *world) fill() {
 	w.store.feed = []store.FeedEvent{{Seq: 41, Message: id, Event: w.store.events[2]}}
 }
 
-// covers: D16, R12
+// covers: D16, R15
 func TestMessageShowsItsFactsApart(t *testing.T) {
 	w := newWorld(t)
 	var m map[string]any
@@ -69,6 +70,7 @@ func TestMessageShowsItsFactsApart(t *testing.T) {
 	attempt := m["attempts"].([]any)[0].(map[string]any)
 	for name, want := range map[string]any{
 		"outcome": "accepted", "external_id": "A1B2", "reference": 17.0, "connection": "simulator", "reported_delivery": "delivered", "status": "DELIVRD",
+		"source_sent": "5/0 SHOP", "destination_sent": "1/1 1202•••0143",
 	} {
 		if attempt[name] != want {
 			t.Errorf("attempts[0].%s: %v", name, attempt[name])
@@ -98,7 +100,7 @@ func TestMessagesAreFilteredAndPaged(t *testing.T) {
 	if w.store.filter != want {
 		t.Errorf("%+v", w.store.filter)
 	}
-	if len(l.Data) != 2 || l.Next == nil || l.Data[0].To != number {
+	if len(l.Data) != 2 || l.Next == nil || l.Data[0].To != number || l.Data[0].Attempts[0].DestSent != "1/1 12025550143" {
 		t.Fatalf("%+v: a number that was searched for is shown whole", l)
 	}
 	var next List[MessageView]
@@ -107,7 +109,7 @@ func TestMessagesAreFilteredAndPaged(t *testing.T) {
 		t.Errorf("%+v", next)
 	}
 	w.get("/v1/messages?limit=5", 200, &l)
-	if l.Data[0].To != "+1202•••0143" {
+	if l.Data[0].To != "+1202•••0143" || l.Data[0].Attempts[0].DestSent != "1/1 1202•••0143" {
 		t.Errorf("%+v", l.Data[0])
 	}
 }
@@ -170,7 +172,7 @@ func TestTimelineTellsTheWholeStoryInOrder(t *testing.T) {
 func TestEveryKindOfEventHasItsSentence(t *testing.T) {
 	for _, kind := range []evidence.EventKind{
 		evidence.EventTaken, evidence.EventOutcome, evidence.EventLate, evidence.EventReceipt, evidence.EventRepeated, evidence.EventOvertaken,
-		evidence.EventConflict, evidence.EventOrphaned, evidence.EventReturned, evidence.EventExpired, evidence.EventCancelled, evidence.EventClosed,
+		evidence.EventConflict, evidence.EventOrphaned, evidence.EventExpired, evidence.EventCancelled, evidence.EventClosed,
 	} {
 		for _, outcome := range []string{"accepted", "rejected", "throttled", "not_sent", "unknown"} {
 			line := eventLine(&evidence.Event{Kind: kind, Attempt: 1, Detail: map[string]string{"outcome": outcome, "status": "DELIVRD"}})
@@ -272,12 +274,20 @@ func TestMetricsCountByRouteAndStatus(t *testing.T) {
 	}
 }
 
+// An error's words may quote what came in, and so may any other value: the log has the type alone.
 func TestPanicsAnswerAndAreLogged(t *testing.T) {
-	w := newWorld(t)
-	w.store.message = nil
-	w.problem(w.call("GET", "/v1/messages/msg_00000000000000000000000000000001", w.admin, ""), 500, fault.Internal)
-	if !strings.Contains(w.log.String(), "panic") {
-		t.Error(w.log)
+	_, quotes := strconv.Atoi("x12025550143")
+	for kind, value := range map[string]any{"*strconv.NumError": quotes, "string": "to 12025550143", "*fmt.wrapError": fmt.Errorf("one-time 314159: %w", quotes)} {
+		w := newWorld(t)
+		w.outbound.panics = value
+		w.problem(w.call("POST", "/v1/messages", w.admin, ordinary), 500, fault.Internal)
+		log := w.log.String()
+		if !strings.Contains(log, "panic") || !strings.Contains(log, `"`+kind+`"`) {
+			t.Errorf("%s: %s", kind, log)
+		}
+		if strings.Contains(log, "0143") || strings.Contains(log, "314159") || strings.Contains(log, "invalid syntax") {
+			t.Errorf("%s: the log quotes the value: %s", kind, log)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/einmal/einmal/internal/ground/chaos"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/fault"
+	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/store"
 )
 
@@ -38,10 +39,11 @@ type deciding struct {
 	batch  []store.Submission
 	decide store.DecideFunc
 
-	asked map[slot]taking
-	found map[slot]held
-	facts *intent.Facts
-	out   []store.Decided
+	asked  map[slot]taking
+	found  map[slot]held
+	before map[ident.Decision]intent.Decision // committed by an earlier try of this batch
+	facts  *intent.Facts
+	out    []store.Decided
 }
 
 func (d *deciding) run(ctx context.Context, again bool) ([]store.Decided, error) {
@@ -55,24 +57,39 @@ func (d *deciding) run(ctx context.Context, again bool) ([]store.Decided, error)
 	if err != nil {
 		return nil, err
 	}
-	if d.facts, err = d.t.facts(ctx, d.found, now); err != nil {
-		return nil, err
-	}
-	before := map[[16]byte]intent.Decision{}
 	if again {
-		if before, err = d.t.ownDecisions(ctx, d.batch); err != nil {
+		if err := d.recognise(ctx); err != nil {
 			return nil, err
 		}
 	}
-	d.fold(before)
-	if len(before) > 0 {
-		return d.out, nil // committed by the try before this one
+	if d.facts, err = d.t.facts(ctx, d.found, now); err != nil {
+		return nil, err
 	}
+	d.fold()
 	if err := d.write(ctx); err != nil {
 		return nil, err
 	}
 	chaos.At(chaos.DecideInserted)
 	return d.out, nil
+}
+
+// recognise finds what an earlier try of this batch has committed. Its keys look as if this transaction had
+// just made them, since the owners are our own ids; they are held by what is stored.
+func (d *deciding) recognise(ctx context.Context) (err error) {
+	if d.before, err = d.t.ownDecisions(ctx, d.batch); err != nil {
+		return err
+	}
+	owners := map[[16]byte]bool{}
+	for id, c := range d.before {
+		owners[id], owners[c.Message.ID] = true, true
+	}
+	for k, h := range d.found {
+		if owners[h.Owner] {
+			h.Fresh = false
+			d.found[k] = h
+		}
+	}
+	return nil
 }
 
 // lock takes all keys of the batch, each once.
@@ -116,16 +133,23 @@ func intentSlots(r *intent.Request) []slot {
 	return keys
 }
 
-// fold decides in the batch's order. A request whose decision was committed by an earlier try keeps it.
-func (d *deciding) fold(before map[[16]byte]intent.Decision) {
+// fold decides in the batch's order. A request whose decision was committed by an earlier try keeps it, and
+// nothing of it is written again.
+func (d *deciding) fold() {
 	d.out = make([]store.Decided, len(d.batch))
 	for i, s := range d.batch {
-		if have, ok := before[s.Decision]; ok {
+		if have, ok := d.before[s.Decision]; ok {
 			d.out[i].Result = intent.Result{Kind: intent.Decided, Decision: have}
 			continue
 		}
 		d.out[i].Result = d.decide(s.Request, d.facts)
 	}
+}
+
+// fresh reports whether this transaction has to write the decision of request i.
+func (d *deciding) fresh(i int) bool {
+	_, stored := d.before[d.batch[i].Decision]
+	return d.out[i].Kind == intent.Decided && !stored
 }
 
 func (d *deciding) write(ctx context.Context) error {

@@ -157,12 +157,12 @@ var readOwnDecisions = define(`select ` + decisionColumns + ` from {rows id byte
 
 // ownDecisions finds decisions of this very batch that an earlier try has committed. It runs after the keys
 // are locked: a try that was still committing held them, and is over now.
-func (t *tx) ownDecisions(ctx context.Context, batch []store.Submission) (map[[16]byte]intent.Decision, error) {
+func (t *tx) ownDecisions(ctx context.Context, batch []store.Submission) (map[ident.Decision]intent.Decision, error) {
 	r := &rows{}
 	for _, s := range batch {
 		r.add(s.Decision)
 	}
-	own := map[[16]byte]intent.Decision{}
+	own := map[ident.Decision]intent.Decision{}
 	err := t.query(ctx, readOwnDecisions, r, func(res *sql.Rows) error {
 		d, err := scanDecision(res)
 		if err == nil {

@@ -22,7 +22,7 @@ var insertDecisions = define(`insert into decision (id, tenant, at, action, clas
 func (d *deciding) writeDecisions(ctx context.Context) error {
 	r := &rows{}
 	for i, o := range d.out {
-		if o.Kind != intent.Decided {
+		if !d.fresh(i) {
 			continue
 		}
 		s, c := d.batch[i], o.Decision
@@ -53,7 +53,7 @@ func (d *deciding) writeMessages(ctx context.Context) error {
 	messages, states, keys := &rows{}, &rows{}, &rows{}
 	var events []ownedEvent
 	for i, o := range d.out {
-		if o.Kind != intent.Decided || o.Decision.Action != intent.Allow {
+		if !d.fresh(i) || o.Decision.Action != intent.Allow {
 			continue
 		}
 		s, now := d.batch[i], o.Decision.At

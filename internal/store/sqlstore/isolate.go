@@ -22,16 +22,21 @@ func (s *Store) isolate(ctx context.Context, n int, run batchRun, fail func(i in
 	if n == 0 {
 		return nil
 	}
-	return s.isolateRange(ctx, 0, n, run, fail)
+	return s.isolateRange(ctx, 0, n, false, run, fail)
 }
 
-func (s *Store) isolateRange(ctx context.Context, lo, hi int, run batchRun, fail func(int, error)) error {
-	err := s.persist(ctx, func(t *tx, again bool) error { return run(t, lo, hi, again) })
+// isolateRange runs the items lo to hi. A range that breaks is first run again as if it had been committed
+// before: the row that is in the way may be our own, of a try whose commit was lost or of an earlier call.
+func (s *Store) isolateRange(ctx context.Context, lo, hi int, again bool, run batchRun, fail func(int, error)) error {
+	err := s.persist(ctx, again, func(t *tx, again bool) error { return run(t, lo, hi, again) })
 	var single *poison
 	if !errors.As(err, &single) {
 		return err
 	}
-	if hi-lo == 1 {
+	switch {
+	case !again && single.class == Poison:
+		return s.isolateRange(ctx, lo, hi, true, run, fail)
+	case hi-lo == 1:
 		if single.class == Poison {
 			s.log.Error("a defect in a store statement", "error", err)
 		}
@@ -39,10 +44,10 @@ func (s *Store) isolateRange(ctx context.Context, lo, hi int, run batchRun, fail
 		return nil
 	}
 	mid := (lo + hi) / 2
-	if err := s.isolateRange(ctx, lo, mid, run, fail); err != nil {
+	if err := s.isolateRange(ctx, lo, mid, true, run, fail); err != nil {
 		return err
 	}
-	return s.isolateRange(ctx, mid, hi, run, fail)
+	return s.isolateRange(ctx, mid, hi, true, run, fail)
 }
 
 // poison is the error of a batch in which one item is wrong or stuck.
@@ -62,10 +67,11 @@ func (p *poison) fault() error {
 	return fault.Wrap(p.cause, fault.Internal, "the gateway could not store this")
 }
 
-// persist runs one transaction until it is committed, or it is clear that it cannot be.
-func (s *Store) persist(ctx context.Context, fn func(t *tx, again bool) error) error {
+// persist runs one transaction until it is committed, or it is clear that it cannot be. again says that an
+// earlier one may have been.
+func (s *Store) persist(ctx context.Context, again bool, fn func(t *tx, again bool) error) error {
 	ctx = context.WithoutCancel(ctx)
-	again, tries, give := false, 0, time.Now().Add(s.patience)
+	tries, give := 0, time.Now().Add(s.patience)
 	for {
 		err := s.writer.write(ctx, s, func(t *tx) error { return fn(t, again) })
 		if err == nil {
@@ -105,7 +111,7 @@ func pause(tries int) {
 
 // once runs a transaction that concerns one thing.
 func (s *Store) once(ctx context.Context, fn func(t *tx) error) error {
-	return single(s.persist(ctx, func(t *tx, _ bool) error { return fn(t) }))
+	return single(s.persist(ctx, false, func(t *tx, _ bool) error { return fn(t) }))
 }
 
 // single is the error of a transaction that is not halved.

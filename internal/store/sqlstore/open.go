@@ -20,7 +20,8 @@ var (
 		from {rows id bytes} cross join message m left join own_key k on k.message_id = m.id where m.id = r.id`)
 	readOpen = define(`select a.message_id, a.attempt, a.reference, a.opened_at from {rows id bytes} cross join attempt_part a
 		where a.message_id = r.id and a.outcome = {1}`)
-	openClaims  = define(`update message_state set ready_at = {1} from {rows id bytes} where message_state.message_id = r.id`)
+	openClaims = define(`update message_state set ready_at = {1} from {rows id bytes}
+		where message_state.message_id = r.id and (message_state.state = {2}) is true`)
 	insertParts = define(`insert into attempt_part (message_id, attempt, part, connection, node, outcome, delivery, external_id, reference,
 		code, code_name, opened_at, answered_at, source_sent, destination_sent, receipt_requested, status_raw, error_code, delivered_at)
 		select id, attempt, part, {1}, {2}, {3}, {4}, {5}, reference, {6}, {6}, {7}, 0, source, destination, 1, {6}, {6}, 0
@@ -35,9 +36,9 @@ func (s *Store) OpenAttempts(ctx context.Context, spec store.OpenSpec, claims []
 		spec.LookBack = defaultLookBack
 	}
 	var opened []store.Opened
-	err := s.persist(ctx, func(t *tx, again bool) (err error) {
+	err := s.persist(ctx, false, func(t *tx, again bool) (err error) {
 		if again {
-			if opened, err = t.alreadyOpened(t.ctx, claims); err != nil || len(opened) > 0 {
+			if opened, err = t.alreadyOpened(t.ctx, spec, claims); err != nil || len(opened) > 0 {
 				return err
 			}
 		}
@@ -47,16 +48,39 @@ func (s *Store) OpenAttempts(ctx context.Context, spec store.OpenSpec, claims []
 	return opened, single(err)
 }
 
-// alreadyOpened finds the attempts that an earlier try of this very call has committed: none of the claims had
-// an open attempt before.
-func (t *tx) alreadyOpened(ctx context.Context, claims []store.Claimed) ([]store.Opened, error) {
+// alreadyOpened finds the attempts that an earlier try of this very call has committed. One is ours only if the
+// message is still under our fence: a fence opens one attempt. Anybody else's is not to be touched.
+func (t *tx) alreadyOpened(ctx context.Context, spec store.OpenSpec, claims []store.Claimed) ([]store.Opened, error) {
+	ids := claimIDs(claims)
+	locked, err := t.lockClaims(ctx, spec, ids)
+	if err != nil {
+		return nil, err
+	}
+	open, err := t.openAttemptsOf(ctx, ids)
+	if err != nil || len(open) == 0 {
+		return nil, err
+	}
+	drafts, err := t.draftAttempts(ctx, claims, ids)
+	opened := make([]store.Opened, 0, len(open))
+	for _, o := range drafts {
+		if have, ok := open[o.Message]; ok && locked[o.Message].fence == o.Fence {
+			o.Attempt, o.Reference, o.OpenedAt = have.Attempt, have.Reference, have.OpenedAt
+			opened = append(opened, o)
+		}
+	}
+	return opened, err
+}
+
+func claimIDs(claims []store.Claimed) *rows {
 	ids := &rows{}
 	for _, c := range claims {
 		ids.add(c.Message)
 	}
-	if err := t.query(ctx, lockClaims, ids, func(*sql.Rows) error { return nil }, message.Sending, evidence.QueueLease); err != nil {
-		return nil, err
-	}
+	return ids
+}
+
+// openAttemptsOf finds attempts whose outcome is awaited.
+func (t *tx) openAttemptsOf(ctx context.Context, ids *rows) (map[ident.Message]store.Opened, error) {
 	open := map[ident.Message]store.Opened{}
 	err := t.query(ctx, readOpen, ids, func(res *sql.Rows) error {
 		var (
@@ -67,25 +91,11 @@ func (t *tx) alreadyOpened(ctx context.Context, claims []store.Claimed) ([]store
 		open[ident.Message(keyFrom(id))] = o
 		return err
 	}, message.OutcomeOpen)
-	if err != nil || len(open) == 0 {
-		return nil, err
-	}
-	drafts, err := t.draftAttempts(ctx, claims, ids)
-	opened := make([]store.Opened, 0, len(open))
-	for _, o := range drafts {
-		if have, ok := open[o.Message]; ok {
-			o.Attempt, o.Reference, o.OpenedAt = have.Attempt, have.Reference, have.OpenedAt
-			opened = append(opened, o)
-		}
-	}
-	return opened, err
+	return open, err
 }
 
 func (t *tx) openAttempts(ctx context.Context, spec store.OpenSpec, claims []store.Claimed) ([]store.Opened, error) {
-	ids := &rows{}
-	for _, c := range claims {
-		ids.add(c.Message)
-	}
+	ids := claimIDs(claims)
 	drafts, err := t.draftAttempts(ctx, claims, ids)
 	if err != nil {
 		return nil, err
@@ -157,37 +167,46 @@ func (t *tx) giveReferences(ctx context.Context, spec store.OpenSpec, drafts []s
 	return err
 }
 
-// lockLawful locks the messages and returns the fences of those that are claimed by this node under a lease
-// that still runs.
-func (t *tx) lockLawful(ctx context.Context, spec store.OpenSpec, ids *rows) (map[ident.Message]int64, clock.Micros, error) {
-	type claim struct {
-		id    ident.Message
-		fence int64
-		until clock.Micros
-	}
-	var locked []claim
+// lockedClaim is a message that this node has claimed, under its lock.
+type lockedClaim struct {
+	fence int64
+	until clock.Micros
+}
+
+func (t *tx) lockClaims(ctx context.Context, spec store.OpenSpec, ids *rows) (map[ident.Message]lockedClaim, error) {
+	locked := map[ident.Message]lockedClaim{}
 	err := t.query(ctx, lockClaims, ids, func(res *sql.Rows) error {
 		var (
 			id, node []byte
-			c        claim
+			c        lockedClaim
 		)
 		if err := res.Scan(&id, &c.fence, &c.until, &node); err != nil {
 			return err
 		}
-		c.id = ident.Message(keyFrom(id))
 		if ident.Node(keyFrom(node)) == spec.Node {
-			locked = append(locked, c)
+			locked[ident.Message(keyFrom(id))] = c
 		}
 		return nil
 	}, message.Sending, evidence.QueueLease)
+	return locked, err
+}
+
+// lockLawful locks the messages and returns the fences of those that are claimed by this node under a lease
+// that still runs, and have no open attempt: a fence opens one.
+func (t *tx) lockLawful(ctx context.Context, spec store.OpenSpec, ids *rows) (map[ident.Message]int64, clock.Micros, error) {
+	locked, err := t.lockClaims(ctx, spec, ids)
+	if err != nil {
+		return nil, 0, err
+	}
+	open, err := t.openAttemptsOf(ctx, ids)
 	if err != nil {
 		return nil, 0, err
 	}
 	now, err := t.now(ctx)
 	lawful := make(map[ident.Message]int64, len(locked))
-	for _, c := range locked {
-		if now < c.until {
-			lawful[c.id] = c.fence
+	for id, c := range locked {
+		if _, has := open[id]; !has && now < c.until {
+			lawful[id] = c.fence
 		}
 	}
 	return lawful, now, err
@@ -208,6 +227,6 @@ func (t *tx) insertAttempts(ctx context.Context, spec store.OpenSpec, opened []s
 	if _, err := t.exec(ctx, insertParts, parts, spec.Connection, spec.Node, message.OutcomeOpen, message.DeliveryNone, []byte{}, "", now); err != nil {
 		return err
 	}
-	_, err := t.exec(ctx, openClaims, ids, now.Add(spec.AnswerBy))
+	_, err := t.exec(ctx, openClaims, ids, now.Add(spec.AnswerBy), message.Sending)
 	return err
 }

@@ -43,6 +43,9 @@ type settling struct {
 	cases   map[ident.Message]*caseRow
 	owners  map[intent.Key][16]byte // of logical events: the first receipt
 
+	eventsAsked []taking
+	eventsFound map[slot]held
+
 	exceptions []exception.Exception
 	finished   []ident.Receipt // off the list of work
 	waiting    []ident.Receipt // on it until their grace is over
@@ -61,7 +64,7 @@ func newSettling(t *tx, rules store.Rules, news []store.News) *settling {
 
 func (z *settling) run(ctx context.Context) (err error) {
 	for _, step := range []func(context.Context) error{
-		z.lockIntake, z.lockRecords, z.gatherEarly, z.readMessages, z.lockRegisters, z.readClock, z.lockCases, z.fold, z.write,
+		z.lockIntake, z.lockRecords, z.gatherEarly, z.readMessages, z.lockRegisters, z.readClock, z.takeOverEvents, z.lockCases, z.fold, z.write,
 	} {
 		if err := step(ctx); err != nil {
 			return err

@@ -20,8 +20,8 @@ type caseRow struct {
 	Destination string
 	Secret      bool // of kind authentication: receipts quote what must not stay
 	Keys        []intent.Key
-	before      evidence.Queue
-	beforeReady clock.Micros
+	before      message.State // as it was locked
+	outcomes    []message.Outcome
 	locked      bool
 }
 
@@ -134,11 +134,24 @@ func (z *settling) lockRegisters(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	found, err := z.t.take(ctx, z.eventKeys(guess))
-	for k, h := range found {
-		z.owners[k.Key] = h.Owner
-	}
+	z.eventsAsked = z.eventKeys(guess)
+	z.eventsFound, err = z.t.take(ctx, z.eventsAsked)
 	return err
+}
+
+// takeOverEvents gives logical events whose first receipt is long ago to the receipt of now: providers use ids
+// again.
+func (z *settling) takeOverEvents(ctx context.Context) error {
+	var over []taking
+	for _, ask := range z.eventsAsked {
+		h := z.eventsFound[ask.slot]
+		if !h.Fresh && h.Ends <= z.now {
+			h.Owner = ask.Owner
+			over = append(over, ask)
+		}
+		z.owners[ask.Key] = h.Owner
+	}
+	return z.t.assign(ctx, over)
 }
 
 // eventKeys are the logical events of the receipts, each once: the first receipt of the batch asks.
@@ -182,7 +195,7 @@ func (z *settling) lockCases(ctx context.Context) error {
 		have := z.cases[ident.Message(keyFrom(id))]
 		have.State, have.Since, have.Final, have.LastN = c.State, c.Since, final == 1, c.LastN
 		have.ReadyAt, have.Fence, have.Leased = c.ReadyAt, c.Fence, q == evidence.QueueLease
-		have.before, have.beforeReady, have.locked = q, c.ReadyAt, true
+		have.before, have.locked = c.State, true
 		return nil
 	})
 	if err != nil {
@@ -199,7 +212,7 @@ func (z *settling) lockCases(ctx context.Context) error {
 		}
 		a.ExternalID = orNil(external)
 		c := z.cases[ident.Message(keyFrom(id))]
-		c.Attempts = append(c.Attempts, a)
+		c.Attempts, c.outcomes = append(c.Attempts, a), append(c.outcomes, a.Outcome)
 		return nil
 	})
 }

@@ -76,7 +76,7 @@ func (z *settling) wait(i int, facts *evidence.ReceiptFacts) {
 }
 
 func (z *settling) exceptReceipt(n *store.News, k exception.Kind, detail string) {
-	z.finished = append(z.finished, n.Receipt.ID)
+	z.finish(n)
 	z.exceptions = append(z.exceptions, exception.Exception{
 		Kind: k, Tenant: installation, Connection: n.Connection, At: z.now, Receipt: n.Receipt.ID, Detail: detail,
 	})
@@ -116,9 +116,17 @@ func (z *settling) exceptUnmatched(ctx context.Context, n *store.News, m evidenc
 	if len(pairs) > 1 {
 		x.Detail += fmt.Sprintf(" (as may %d other attempts)", len(pairs)-1)
 	}
-	z.finished = append(z.finished, n.Receipt.ID)
+	z.finish(n)
 	z.exceptions = append(z.exceptions, x)
 	return nil
+}
+
+// finish takes a receipt off the list of work, and off the record where it waited.
+func (z *settling) finish(n *store.News) {
+	z.finished = append(z.finished, n.Receipt.ID)
+	if r := z.record(n.IDSpace, n.Receipt.ExternalID); r != nil {
+		r.removeWaiting(n.Receipt.ID)
+	}
 }
 
 // candidates reads what a record names, with what the cases under their locks say now.

@@ -14,13 +14,14 @@ import (
 var (
 	updateParts = define(`update attempt_part set outcome = r.outcome, delivery = r.delivery, external_id = r.external_id, code = r.code,
 		code_name = r.code_name, answered_at = r.answered_at, status_raw = r.status_raw, error_code = r.error_code, delivered_at = r.delivered_at
-		from {rows message_id bytes, attempt int, part int, outcome int, delivery int, external_id bytes, code text,
+		from {rows message_id bytes, attempt int, part int, prior int, outcome int, delivery int, external_id bytes, code text,
 		code_name text, answered_at int, status_raw text, error_code text, delivered_at int}
-		where attempt_part.message_id = r.message_id and attempt_part.attempt = r.attempt and attempt_part.part = r.part`)
+		where attempt_part.message_id = r.message_id and attempt_part.attempt = r.attempt and attempt_part.part = r.part
+		and (attempt_part.outcome = r.prior) is true`)
 	updateStates = define(`update message_state set state = r.state, since = r.since, final = r.final, last_event = r.last_event,
 		queue = r.queue, ready_at = r.ready_at
-		from {rows message_id bytes, state int, since int, final int, last_event int, queue int, ready_at int}
-		where message_state.message_id = r.message_id`)
+		from {rows message_id bytes, prior int, state int, since int, final int, last_event int, queue int, ready_at int}
+		where message_state.message_id = r.message_id and (message_state.state = r.prior) is true`)
 )
 
 // write stores what the fold changed. Everything that is written here is locked already.
@@ -32,17 +33,17 @@ func (z *settling) write(ctx context.Context) error {
 			continue
 		}
 		z.exceptions = append(z.exceptions, c.Exceptions...)
-		for _, a := range c.Attempts {
+		for i, a := range c.Attempts {
 			if a.Changed {
-				parts.add(c.Message, a.Attempt, a.Part, a.Outcome, a.Delivery, some(a.ExternalID), a.Code,
+				parts.add(c.Message, a.Attempt, a.Part, c.outcomes[i], a.Outcome, a.Delivery, some(a.ExternalID), a.Code,
 					a.CodeName, a.AnsweredAt, a.StatusRaw, a.ErrorCode, a.DeliveredAt)
 			}
 		}
-		if len(c.Events) == 0 {
+		if len(c.Events) == 0 && c.State == c.before {
 			continue
 		}
 		queue, ready := c.Schedule(z.now)
-		states.add(c.Message, c.State, c.Since, c.Final, c.LastN, queue, ready)
+		states.add(c.Message, c.before, c.State, c.Since, c.Final, c.LastN, queue, ready)
 		for _, e := range c.Events {
 			events = append(events, ownedEvent{c.Message, c.Tenant, e})
 		}
