@@ -6,6 +6,7 @@ package api
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"time"
@@ -94,12 +95,8 @@ var (
 	noStore = []string{"no-store"}
 )
 
-func panicKind(v any) string {
-	if err, ok := v.(error); ok {
-		return err.Error()
-	}
-	return "no error value"
-}
+// panicKind is the value's type and never its words: an error such as strconv.NumError quotes its input.
+func panicKind(v any) string { return fmt.Sprintf("%T", v) }
 
 // seenStatus remembers the status that was sent.
 type seenStatus struct {

@@ -44,6 +44,7 @@ type fakeStore struct {
 	mu         sync.Mutex
 	keys       map[string]store.APIKey
 	keyReads   int
+	eventReads int
 	down       bool
 	message    *store.Message
 	events     []evidence.Event
@@ -71,8 +72,10 @@ func (f *fakeStore) Messages(_ context.Context, tenant ident.Partition, filter s
 	return slices.Repeat([]*store.Message{f.message}, min(3, p.Limit)), nil
 }
 
-func (f *fakeStore) Events(_ context.Context, tenant ident.Partition, _ ident.Message, _ uint32, _ int) ([]evidence.Event, error) {
-	return ofTenant(f, tenant, f.events)
+func (f *fakeStore) Events(_ context.Context, tenant ident.Partition, _ ident.Message, after uint32, limit int) ([]evidence.Event, error) {
+	f.eventReads++
+	rest := f.events[min(int(after), len(f.events)):] // they are numbered from 1 without a gap
+	return ofTenant(f, tenant, rest[:min(limit, len(rest))])
 }
 
 func (f *fakeStore) Decisions(_ context.Context, tenant ident.Partition, _ ident.Message, _ store.Page) ([]*store.Decision, error) {
@@ -165,6 +168,7 @@ type fakeOutbound struct {
 	got    []outbound.Submission
 	answer outbound.Answer
 	err    error
+	panics any // the value to panic with; nil: none
 
 	cancelled struct {
 		tenant         ident.Partition
@@ -175,6 +179,9 @@ type fakeOutbound struct {
 
 func (f *fakeOutbound) Submit(_ context.Context, s outbound.Submission) (outbound.Answer, error) {
 	f.got = append(f.got, s)
+	if f.panics != nil {
+		panic(f.panics)
+	}
 	return f.answer, f.err
 }
 
@@ -323,6 +330,7 @@ func sampleMessage() *store.Message {
 				DeliveredAt: clock.FromTime(epoch.Add(2 * time.Second)),
 			},
 			Connection: 1, OpenedAt: clock.FromTime(epoch.Add(500 * time.Millisecond)), Receipt: true,
+			SourceSent: "5/0 SHOP", DestinationSent: "1/1 12025550143",
 		}},
 	}
 }

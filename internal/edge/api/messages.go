@@ -81,28 +81,16 @@ type oneIn struct {
 	ID string `path:"id"`
 }
 
-func (a *API) getMessage(ctx context.Context, in *oneIn) (MessageView, error) {
+func (a *API) getMessage(ctx context.Context, in *oneIn) (OneMessageView, error) {
 	id, err := parseID[ident.Message](in.ID)
 	if err != nil {
-		return MessageView{}, err
+		return OneMessageView{}, err
 	}
 	m, err := a.cfg.Store.Message(ctx, principalOf(ctx).Tenant, id)
 	if err != nil {
-		return MessageView{}, err
+		return OneMessageView{}, err
 	}
 	return a.oneMessage(ctx, m)
-}
-
-func (a *API) oneMessage(ctx context.Context, m *store.Message) (MessageView, error) {
-	names, err := a.cfg.Store.ConnectionNames(ctx)
-	if err != nil {
-		return MessageView{}, err
-	}
-	metadata, err := a.cfg.Contents.Metadata(ctx, m)
-	if err != nil {
-		return MessageView{}, err
-	}
-	return a.messageView(m, names, metadata, ""), nil
 }
 
 // parseID reads an id of a path. What is no id is nothing that exists.
@@ -127,22 +115,22 @@ type cancelBody struct {
 	Reason string `json:"reason" doc:"Why; it is kept with the event, together with the key's name."`
 }
 
-func (a *API) cancelMessage(ctx context.Context, in *cancelIn) (MessageView, error) {
+func (a *API) cancelMessage(ctx context.Context, in *cancelIn) (OneMessageView, error) {
 	id, err := parseID[ident.Message](in.ID)
 	if err != nil {
-		return MessageView{}, err
+		return OneMessageView{}, err
 	}
 	var reason string
 	err = decodeSmall(in.ContentType, in.RawBody, func(d *decoder) members {
 		return members{{"reason", d.required(&reason)}}
 	}, "reason")
 	if err != nil {
-		return MessageView{}, err
+		return OneMessageView{}, err
 	}
 	who := principalOf(ctx)
 	m, err := a.cfg.Outbound.Cancel(ctx, who.Tenant, id, who.Name, reason)
 	if err != nil {
-		return MessageView{}, err
+		return OneMessageView{}, err
 	}
 	return a.oneMessage(ctx, m)
 }

@@ -48,6 +48,8 @@ type AttemptView struct {
 	CodeName     string  `json:"code_name,omitempty"`
 	Reference    *int32  `json:"reference" doc:"Our own reference, as handed to the provider (SMPP user_message_reference); null: none."`
 	ExternalID   *string `json:"external_id" doc:"The provider's message id as received; one that is no printable ASCII as 0x and hexadecimal digits."`
+	SourceSent   string  `json:"source_sent,omitempty" doc:"The sender's address as sent; on SMPP with TON and NPI in front, such as 5/0 SHOP."`
+	DestSent     string  `json:"destination_sent,omitempty" doc:"The destination's address as sent, such as 1/1 1202•••0143. It is masked where to is."`
 	OpenedAt     string  `json:"opened_at" format:"date-time" doc:"When it was stored, before its first byte left."`
 	AnsweredAt   *string `json:"answered_at" format:"date-time"`
 	ReceiptAsked bool    `json:"receipt_asked"`
@@ -94,16 +96,17 @@ func (a *API) messageView(m *store.Message, names map[int64]string, metadata map
 		Decision: m.Decision.String(), PolicyVersion: m.PolicyID, DeduplicationKey: hex.EncodeToString(m.IntentKey[:]),
 	}
 	for i := range m.Attempts {
-		v.Attempts = append(v.Attempts, attemptView(&m.Attempts[i], names))
+		v.Attempts = append(v.Attempts, attemptView(&m.Attempts[i], names, shown))
 		v.Parts = max(v.Parts, int(m.Attempts[i].Part))
 	}
 	return v
 }
 
-func attemptView(t *store.Attempt, names map[int64]string) AttemptView {
+func attemptView(t *store.Attempt, names map[int64]string, shown string) AttemptView {
 	v := AttemptView{
 		Attempt: int(t.Attempt.Attempt), Part: int(t.Part), Connection: names[t.Connection],
 		Outcome: t.Outcome.String(), Code: t.Code, CodeName: t.CodeName, ExternalID: externalID(t.ExternalID),
+		SourceSent: t.SourceSent, DestSent: maskedAddress(t.DestinationSent, shown),
 		OpenedAt: at(t.OpenedAt), AnsweredAt: stamp(t.AnsweredAt), ReceiptAsked: t.Receipt,
 		Status: t.StatusRaw, ErrorCode: t.ErrorCode, ReportedAt: stamp(t.DeliveredAt),
 	}
@@ -135,6 +138,21 @@ func receivedID(s string) string {
 		return string(raw)
 	}
 	return s
+}
+
+// maskedAddress hides the middle of a destination as sent, behind its TON and NPI where they are there. What is
+// not the digits of a number is hidden whole.
+func maskedAddress(sent, shown string) string {
+	if sent == "" {
+		return ""
+	}
+	begins := strings.LastIndexByte(sent, ' ') + 1
+	digits, plus := strings.CutPrefix(sent[begins:], "+")
+	seen := masked("+"+digits, shown)
+	if !plus {
+		seen = strings.TrimPrefix(seen, "+")
+	}
+	return sent[:begins] + seen
 }
 
 // masked hides the middle of a number, unless it is the one that may be seen.

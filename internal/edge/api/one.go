@@ -1,0 +1,63 @@
+package api
+
+import (
+	"context"
+	"slices"
+
+	"github.com/einmal/einmal/internal/domain/evidence"
+	"github.com/einmal/einmal/internal/store"
+)
+
+// OneMessageView is a message asked for by its id. What its receipts did beside moving it is read from its
+// history, so lists do not have it.
+type OneMessageView struct {
+	MessageView
+	ReceiptMarks []string `json:"receipt_marks" nullable:"false" doc:"What receipts did beside moving the state (R10): repeated, late, conflicting. Empty: nothing of it. Accept unknown values."`
+}
+
+func (a *API) oneMessage(ctx context.Context, m *store.Message) (OneMessageView, error) {
+	names, err := a.cfg.Store.ConnectionNames(ctx)
+	if err != nil {
+		return OneMessageView{}, err
+	}
+	metadata, err := a.cfg.Contents.Metadata(ctx, m)
+	if err != nil {
+		return OneMessageView{}, err
+	}
+	marks, err := a.receiptMarks(ctx, m)
+	if err != nil {
+		return OneMessageView{}, err
+	}
+	return OneMessageView{a.messageView(m, names, metadata, ""), marks}, nil
+}
+
+// marks are the effects of receipts that move nothing, in the order in which they are shown.
+var marks = []evidence.EventKind{evidence.EventRepeated, evidence.EventOvertaken, evidence.EventConflict}
+
+// receiptMarks reads the message's history. That is one question, unless a provider repeats itself by the
+// thousand: then it goes on, since a contradiction behind the repeats must be shown.
+func (a *API) receiptMarks(ctx context.Context, m *store.Message) ([]string, error) {
+	found := map[evidence.EventKind]bool{}
+	for after := uint32(0); len(found) < len(marks); {
+		events, err := a.cfg.Store.Events(ctx, m.Tenant, m.ID, after, maxHistory)
+		if err != nil {
+			return nil, err
+		}
+		for i := range events {
+			if e := &events[i]; !e.Receipt.IsZero() && slices.Contains(marks, e.Kind) {
+				found[e.Kind] = true
+			}
+		}
+		if len(events) < maxHistory {
+			break
+		}
+		after = events[len(events)-1].N
+	}
+	words := []string{}
+	for _, kind := range marks {
+		if found[kind] {
+			words = append(words, effects[kind])
+		}
+	}
+	return words, nil
+}
