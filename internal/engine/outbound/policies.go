@@ -3,6 +3,7 @@ package outbound
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -11,8 +12,10 @@ import (
 	"github.com/einmal/einmal/internal/store"
 )
 
-// maxOlder is how many earlier versions requests are also compared under.
-const maxOlder = 4
+// maxVersions is how many versions of a policy are read, the newest first. It is an end where none is expected,
+// not a choice: a policy that is changed ten times on each day of its longest window (90 days) stays below it.
+// Behind it a window that still runs would be reopened.
+const maxVersions = 1000
 
 // policies remembers the policy in force. It may be wrong for a moment: the store checks at each decision, and
 // says store.ErrPolicyChanged.
@@ -22,10 +25,12 @@ type policies struct {
 	mu      sync.Mutex // held while the store is asked, so that one asks for all
 }
 
-// inForce is a policy with the versions before it, the newest first. Their windows may still run (D6).
+// inForce is a policy with what its requests are also compared under.
 type inForce struct {
 	*policy.Policy
-	older []*policy.Policy
+	// older are the definitions of a purpose's key in earlier versions, by the purpose's name, each once and only
+	// where it differs from the current one. Windows that began under them may still run (D6).
+	older map[string][]policy.Purpose
 }
 
 func (p *policies) inForce(ctx context.Context) (*inForce, error) {
@@ -54,10 +59,11 @@ func (p *policies) refresh(ctx context.Context, was *inForce) (*inForce, error) 
 	if wrong != nil {
 		return nil, fault.Wrap(wrong, fault.Internal, "the policy in force, %s, cannot be read by this release", name)
 	}
-	now := &inForce{Policy: parsed}
-	if now.older, err = p.before(ctx, head); err != nil {
+	earlier, err := p.before(ctx, head)
+	if err != nil {
 		return nil, err
 	}
+	now := &inForce{Policy: parsed, older: olderDefinitions(parsed, earlier)}
 	p.current.Store(now)
 	return now, nil
 }
@@ -65,18 +71,38 @@ func (p *policies) refresh(ctx context.Context, was *inForce) (*inForce, error) 
 // before reads the versions before the head, of any node and run. One that this release cannot read is left
 // out: its requests were decided by another release, whose keys this one cannot make.
 func (p *policies) before(ctx context.Context, head store.PolicyVersion) ([]*policy.Policy, error) {
-	stored, err := p.store.PolicyVersions(ctx, head.Name, maxOlder+1)
+	stored, err := p.store.PolicyVersions(ctx, head.Name, maxVersions)
 	if err != nil {
 		return nil, err
 	}
-	var older []*policy.Policy
+	var earlier []*policy.Policy
 	for _, v := range stored {
 		if v.Version >= head.Version {
 			continue
 		}
 		if parsed, wrong := policy.Parse(fmt.Sprintf("%s@%d", v.Name, v.Version), v.Source); wrong == nil {
-			older = append(older, parsed)
+			earlier = append(earlier, parsed)
 		}
 	}
-	return older, nil
+	return earlier, nil
 }
+
+// olderDefinitions collects the definitions of keys that earlier versions had. Versions may be many; definitions are few:
+// whatever else a version changes, and whatever order it lists the parts in, equal parts make equal keys.
+func olderDefinitions(now *policy.Policy, earlier []*policy.Policy) map[string][]policy.Purpose {
+	older := map[string][]policy.Purpose{}
+	for name, current := range now.Purposes {
+		known := []string{definition(current)}
+		for _, version := range earlier {
+			purpose, there := version.Purposes[name]
+			if d := definition(purpose); there && !slices.Contains(known, d) {
+				known = append(known, d)
+				older[name] = append(older[name], purpose)
+			}
+		}
+	}
+	return older
+}
+
+// definition is what a purpose's key is made of, in one order.
+func definition(p policy.Purpose) string { return fmt.Sprint(slices.Sorted(slices.Values(p.Key))) }

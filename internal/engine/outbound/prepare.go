@@ -37,18 +37,12 @@ func (s *Service) request(sub *Submission, c *checked, p *inForce, made ids) *in
 }
 
 // olderKeys are the keys that the request would have had under earlier versions of the policy, where they
-// differ. A version whose key needs more than the request has cannot have seen this intent.
+// differ. A definition that needs more than the request has cannot have seen this intent.
 func (s *Service) olderKeys(r *intent.Request, p *inForce) []intent.Key {
 	var keys []intent.Key
-	seen := map[intent.Key]bool{r.Keys.Intent: true}
-	for _, old := range p.older {
-		purpose, known := old.Purposes[r.Purpose.Name]
-		if !known || len(intent.Missing(purpose, r)) > 0 {
-			continue
-		}
-		if k := s.key(intent.KeyForm(purpose, r)); !seen[k] {
-			seen[k] = true
-			keys = append(keys, k)
+	for _, old := range p.older[r.Purpose.Name] {
+		if len(intent.Missing(old, r)) == 0 {
+			keys = append(keys, s.key(intent.KeyForm(old, r)))
 		}
 	}
 	return keys

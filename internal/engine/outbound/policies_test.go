@@ -1,0 +1,112 @@
+package outbound
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/einmal/einmal/internal/domain/intent"
+	"github.com/einmal/einmal/internal/domain/policy"
+	"github.com/einmal/einmal/internal/store"
+)
+
+const orderKey = "key: [event.id, event.version, sender]"
+
+// keyedBy is a version of the policy with another key of the purpose order.
+func keyedBy(n int, parts string) store.PolicyVersion {
+	return version(n, strings.Replace(testPolicy, orderKey, "key: ["+parts+"]", 1))
+}
+
+// put makes versions the policy in force, one after the other; the first of them is version 2.
+func (b *bench) put(parts ...string) {
+	b.t.Helper()
+	for i, p := range parts {
+		if err := b.store.PutPolicy(bg, keyedBy(i+2, p)); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+}
+
+// However many versions came in between, a window that began under the first one still runs.
+//
+// covers: D6
+func TestVersionsThatAlternateReopenNothing(t *testing.T) {
+	b := newBench(t)
+	first := b.submit(order("A-1"))
+	b.put("event.id", "event.id, event.version", "event.id", "event.id, event.version", "event.id")
+	var older [][]intent.Key
+	b.store.before = func(batch []store.Submission) { older = append(older, batch[0].Keys.Older) }
+	a := b.submit(order("A-1"))
+	if a.Decision.PolicyID != "shop@6" || a.Decision.Action != intent.Suppress || a.Decision.Message.ID != first.Decision.Message.ID {
+		t.Errorf("under the first version's key: %+v", a.Decision)
+	}
+	// Six versions have three definitions, of which one is the current.
+	if got := older[len(older)-1]; len(got) != 2 || got[0] == got[1] {
+		t.Errorf("%d older keys", len(got))
+	}
+	if a := b.submit(order("A-2")); a.Decision.Action != intent.Allow {
+		t.Errorf("another intent: %+v", a.Decision)
+	}
+}
+
+// A version that changes something else, or the order of the parts, makes no other key and costs none. After a
+// restart it is the same.
+//
+// covers: D6
+func TestEqualDefinitionsCostNoKey(t *testing.T) {
+	b := newBench(t)
+	first := b.submit(order("A-1"))
+	b.put("event.id", "sender, event.version, event.id", "event.id", "event.version, event.id, sender", "event.version, sender, event.id")
+	cfg := b.cfg
+	cfg.Metrics, cfg.Policy = nil, keyedBy(6, "event.version, sender, event.id")
+	again := New(cfg)
+	defer again.Close()
+	if err := again.Start(bg); err != nil {
+		t.Fatal(err)
+	}
+	p, err := again.policies.inForce(bg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := p.older["order"]; len(p.older) != 1 || len(got) != 1 || !slices.Equal(got[0].Key, []policy.KeyPart{policy.KeyEventID}) {
+		t.Errorf("%+v", p.older)
+	}
+	a, err := again.Submit(bg, order("A-1"))
+	if err != nil || a.Decision.PolicyID != "shop@6" || a.Decision.Message.ID != first.Decision.Message.ID {
+		t.Errorf("%+v, %v", a.Decision, err)
+	}
+}
+
+// A definition that needs what the request does not have cannot have seen this intent.
+func TestOlderDefinitionsThatNeedMore(t *testing.T) {
+	b := newBench(t)
+	b.put("event.id, correlation_id", "event.id")
+	var older []intent.Key
+	b.store.before = func(batch []store.Submission) { older = batch[0].Keys.Older }
+	b.submit(alert("A-1")) // by which the service learns of the new policy
+	b.submit(order("A-1"))
+	if len(older) != 1 {
+		t.Errorf("%d older keys, of which one needs a correlation id", len(older))
+	}
+	s := order("A-2")
+	s.CorrelationID = "c"
+	b.submit(s)
+	if len(older) != 2 {
+		t.Errorf("%d older keys", len(older))
+	}
+}
+
+// BenchmarkPolicyLoaded is what a node pays once for each new policy, with the most versions that it reads.
+func BenchmarkPolicyLoaded(b *testing.B) {
+	m := newMemory()
+	parts := []string{"event.id", "event.id, event.version", "event.id, sender", "event.id, event.type"}
+	for n := range maxVersions {
+		_ = m.PutPolicy(bg, keyedBy(n+1, parts[n%len(parts)]))
+	}
+	for b.Loop() {
+		p := &policies{store: m}
+		if now, err := p.inForce(bg); err != nil || len(now.older["order"]) != len(parts)-1 {
+			b.Fatal(err)
+		}
+	}
+}
