@@ -30,7 +30,7 @@ type Options struct {
 	Log *slog.Logger
 	// Retried is told of every transaction that is made again; nil: nobody counts.
 	Retried func(sqlstore.Class)
-	// Connections bounds the pool; 0 means 16.
+	// Connections bounds the pool of writers; 0 means 16. Readers have half as many beside it.
 	Connections int
 }
 
@@ -51,18 +51,26 @@ func Open(ctx context.Context, o Options) (*sqlstore.Store, error) {
 	if err != nil {
 		return nil, errors.New("the store's address is not a PostgreSQL URL: write postgres://user:password@host:port/database")
 	}
-	if err := migrate(ctx, config); err != nil {
+	version, err := migrate(ctx, config)
+	if err != nil {
 		return nil, fmt.Errorf("the store on PostgreSQL: %w", err)
 	}
-	db := stdlib.OpenDB(*ours(config))
 	if o.Connections == 0 {
 		o.Connections = 16
 	}
-	db.SetMaxOpenConns(o.Connections)
-	db.SetMaxIdleConns(o.Connections)
+	// Two pools: a read inside a write transaction must not wait for other writers to give up a connection.
+	writers, readers := pool(config, o.Connections), pool(config, o.Connections/2)
 	return sqlstore.New(sqlstore.Options{
-		Dialect: dialect, Writer: sqlstore.PoolWriter{DB: db}, Reader: db, Log: o.Log, Retried: o.Retried, Close: db.Close,
+		Dialect: dialect, Version: version, Writer: sqlstore.PoolWriter{DB: writers}, Reader: readers, Log: o.Log, Retried: o.Retried,
+		Close: func() error { return errors.Join(writers.Close(), readers.Close()) },
 	}), nil
+}
+
+func pool(config *pgx.ConnConfig, size int) *sql.DB {
+	db := stdlib.OpenDB(*ours(config))
+	db.SetMaxOpenConns(max(size, 1))
+	db.SetMaxIdleConns(max(size, 1))
+	return db
 }
 
 // ours is the configuration with the settings of our sessions.
@@ -74,13 +82,12 @@ func ours(config *pgx.ConnConfig) *pgx.ConnConfig {
 }
 
 // migrate runs on a connection of its own, without the time limits of ordinary work.
-func migrate(ctx context.Context, config *pgx.ConnConfig) error {
+func migrate(ctx context.Context, config *pgx.ConnConfig) (version int64, err error) {
 	db := stdlib.OpenDB(*config)
-	err := checkDurable(ctx, db)
-	if err == nil {
-		err = sqlstore.Migrate(ctx, db, sqlstore.Postgres, migrations)
+	if err = checkDurable(ctx, db); err == nil {
+		version, err = sqlstore.Migrate(ctx, db, sqlstore.Postgres, migrations)
 	}
-	return errors.Join(err, db.Close())
+	return version, errors.Join(err, db.Close())
 }
 
 // checkDurable refuses a server that may lose what it acknowledged.

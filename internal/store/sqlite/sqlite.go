@@ -47,7 +47,8 @@ func Open(ctx context.Context, o Options) (*sqlstore.Store, error) {
 		return nil, err
 	}
 	writer.SetMaxOpenConns(1)
-	if err := prepare(ctx, writer); err != nil {
+	version, err := prepare(ctx, writer)
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("the embedded store %s: %w", filepath.Base(o.Path), err), writer.Close())
 	}
 	reader, err := sql.Open("sqlite", dsn(o.Path, pragma("query_only(1)")))
@@ -61,30 +62,26 @@ func Open(ctx context.Context, o Options) (*sqlstore.Store, error) {
 		return nil, errors.Join(err, reader.Close(), writer.Close())
 	}
 	return sqlstore.New(sqlstore.Options{
-		Dialect: dialect, Writer: sqlstore.NewSingleWriter(conn), Reader: reader, Clock: o.Clock, Log: o.Log, Retried: o.Retried,
+		Dialect: dialect, Version: version, Writer: sqlstore.NewSingleWriter(conn), Reader: reader, Clock: o.Clock, Log: o.Log, Retried: o.Retried,
 		Close: func() error { return errors.Join(reader.Close(), writer.Close()) },
 	}), nil
 }
 
-// prepare checks the library and the settings that durability stands on, and migrates.
-func prepare(ctx context.Context, db *sql.DB) error {
+// prepare checks the library and the settings that durability stands on, migrates, and returns the schema's version.
+func prepare(ctx context.Context, db *sql.DB) (int64, error) {
 	var version, mode string
 	var synchronous int
-	if err := db.QueryRowContext(ctx, "select sqlite_version()").Scan(&version); err != nil {
-		return err
+	for pragma, to := range map[string]any{"select sqlite_version()": &version, "pragma journal_mode": &mode, "pragma synchronous": &synchronous} {
+		if err := db.QueryRowContext(ctx, pragma).Scan(to); err != nil {
+			return 0, err
+		}
 	}
 	if !atLeast(version, oldest) {
-		return fmt.Errorf("SQLite %s can corrupt its write-ahead log; build with 3.51.3 or later", version)
-	}
-	if err := db.QueryRowContext(ctx, "pragma journal_mode").Scan(&mode); err != nil {
-		return err
-	}
-	if err := db.QueryRowContext(ctx, "pragma synchronous").Scan(&synchronous); err != nil {
-		return err
+		return 0, fmt.Errorf("SQLite %s can corrupt its write-ahead log; build with 3.51.3 or later", version)
 	}
 	const full = 2
 	if mode != "wal" || synchronous != full {
-		return fmt.Errorf("journal_mode is %s and synchronous %d; the store needs wal and full (2)", mode, synchronous)
+		return 0, fmt.Errorf("journal_mode is %s and synchronous %d; the store needs wal and full (2)", mode, synchronous)
 	}
 	return sqlstore.Migrate(ctx, db, sqlstore.SQLite, migrations)
 }

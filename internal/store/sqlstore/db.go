@@ -28,6 +28,7 @@ type Store struct {
 	// patience bounds how long a batch is tried again after a lost connection.
 	patience time.Duration
 	retried  func(Class)
+	version  int64
 	next     referenceCounter
 	closing  func() error
 }
@@ -35,6 +36,7 @@ type Store struct {
 // Options are what an adapter gives.
 type Options struct {
 	Dialect *Dialect
+	Version int64 // of the schema, as Migrate returned it
 	// Writer makes write transactions. SingleWriter or PoolWriter.
 	Writer writer
 	Reader *sql.DB
@@ -59,7 +61,7 @@ func New(o Options) *Store {
 		o.Retried = func(Class) {}
 	}
 	return &Store{d: o.Dialect, writer: o.Writer, reader: o.Reader, clock: o.Clock, log: o.Log,
-		patience: o.Patience, retried: o.Retried, closing: o.Close}
+		patience: o.Patience, retried: o.Retried, version: o.Version, closing: o.Close}
 }
 
 // Close ends the writer after the transactions that it has, then the database.
@@ -67,10 +69,16 @@ func (s *Store) Close() error {
 	return errors.Join(s.writer.close(), s.closing())
 }
 
-// Ping reports whether the store answers.
+var readVersion = define(`select coalesce(max(version_id), 0) from goose_db_version`)
+
+// Ping reports whether the store answers, and with this release's schema.
 func (s *Store) Ping(ctx context.Context) error {
-	if _, err := s.Now(ctx); err != nil {
+	var version int64
+	if err := s.read().row(ctx, readVersion, nil, scan1(&version)); err != nil {
 		return fault.Wrap(err, fault.Unavailable, "the store does not answer").After(time.Second)
+	}
+	if version != s.version {
+		return fault.New(fault.Unavailable, "the store's schema is version %d, and this release's is %d", version, s.version)
 	}
 	return nil
 }

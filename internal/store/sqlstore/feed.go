@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
@@ -10,8 +11,9 @@ import (
 )
 
 var (
-	selectOutbox = define(`select message_id, n, tenant, at from outbox order by message_id, n limit {1} {skip}`)
-	raiseFeed    = define(`insert into feed_head (tenant, seq) select tenant, seq from {rows tenant int, seq int} where true order by tenant
+	lockSequencer = define(`select value from meta where name = 'sequencer' {skip}`)
+	selectOutbox  = define(`select message_id, n, tenant, at from outbox order by message_id, n limit {1}`)
+	raiseFeed     = define(`insert into feed_head (tenant, seq) select tenant, seq from {rows tenant int, seq int} where true order by tenant
 		on conflict (tenant) do update set seq = feed_head.seq + excluded.seq returning tenant, seq`)
 	insertFeed   = define(`insert into feed (tenant, seq, message_id, n, at) select * from {rows tenant int, seq int, message_id bytes, n int, at int}`)
 	deleteOutbox = define(`delete from outbox where (message_id, n) in (select r.message_id, r.n from {rows message_id bytes, n int})`)
@@ -30,14 +32,22 @@ type leaving struct {
 	at      int64
 }
 
-// Sequence implements store.Feed. The head of a tenant's feed is locked until the commit, so that its numbers
-// become visible in their order.
+// Sequence implements store.Feed. One node does it at a time, until its commit: two would give later events of a
+// message lower numbers than earlier ones. Who comes second has nothing to do.
 func (s *Store) Sequence(ctx context.Context, limit int) (int, error) {
 	var done int
 	err := s.once(ctx, func(t *tx) error {
 		ctx := t.ctx
 		var all []leaving
-		err := t.query(ctx, selectOutbox, nil, func(res *sql.Rows) error {
+		var ours string
+		err := t.row(ctx, lockSequencer, nil, scan1(&ours))
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		err = t.query(ctx, selectOutbox, nil, func(res *sql.Rows) error {
 			var l leaving
 			err := res.Scan(&l.message, &l.n, &l.tenant, &l.at)
 			all = append(all, l)

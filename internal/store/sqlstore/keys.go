@@ -19,8 +19,9 @@ var (
 	readSealing   = define(`select wrapped from sealing_key where id = {1}`)
 	readOwnKey    = define(`select wrapped from own_key where message_id = {1}`)
 	// A key whose message still waits is kept: its text is needed to send it, and its validity is as short.
-	destroyOwn = define(`delete from own_key where message_id in (select k.message_id from own_key k
-		join message_state s on s.message_id = k.message_id where k.ends <= {1} and (s.queue < {2} or s.valid_until <= {1}) limit {3})`)
+	destroyOwn = define(`delete from own_key where message_id in (select k.message_id from own_key k where k.ends <= {1}
+		and exists (select 1 from message_state s where s.message_id = k.message_id and (s.queue < {2} or s.valid_until <= {1}))
+		order by k.message_id limit {3} {skip})`)
 )
 
 // EnsureSealingKey implements store.Registry.

@@ -22,29 +22,36 @@ var (
 	Postgres = Engine{goose.DialectPostgres, true}
 )
 
-// Migrate brings a database's schema up to this release's. Migrations of both engines share numbers and names.
-func Migrate(ctx context.Context, db *sql.DB, e Engine, files fs.FS) error {
+// Migrate brings a database's schema up to this release's and returns its version. Migrations of both engines
+// share numbers and names.
+func Migrate(ctx context.Context, db *sql.DB, e Engine, files fs.FS) (int64, error) {
+	p, err := provider(db, e, files)
+	if err != nil {
+		return 0, err
+	}
+	if err := refuseNewer(ctx, p); err != nil {
+		return 0, err
+	}
+	if _, err := p.Up(ctx); err != nil {
+		return 0, err
+	}
+	return p.GetDBVersion(ctx)
+}
+
+func provider(db *sql.DB, e Engine, files fs.FS) (*goose.Provider, error) {
 	sub, err := fs.Sub(files, "migrations")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	options := []goose.ProviderOption{goose.WithDisableGlobalRegistry(true)}
 	if e.locked {
 		locker, err := lock.NewPostgresSessionLocker()
 		if err != nil {
-			return err
+			return nil, err
 		}
 		options = append(options, goose.WithSessionLocker(locker))
 	}
-	p, err := goose.NewProvider(e.dialect, db, sub, options...)
-	if err != nil {
-		return err
-	}
-	if err := refuseNewer(ctx, p); err != nil {
-		return err
-	}
-	_, err = p.Up(ctx)
-	return err
+	return goose.NewProvider(e.dialect, db, sub, options...)
 }
 
 // refuseNewer keeps an old release from a schema that it cannot read.

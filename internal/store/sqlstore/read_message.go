@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -152,16 +151,11 @@ func after(p store.Page, at, id string) []clause {
 
 // Messages implements store.Reader.
 func (s *Store) Messages(ctx context.Context, tenant ident.Partition, f store.MessageFilter, p store.Page) ([]*store.Message, error) {
-	clauses := append([]clause{{"m.tenant = %s", []any{tenant}}}, messageClauses(f)...)
-	only, err := s.namedMessages(ctx, f)
+	named, err := s.namedMessages(ctx, f)
 	if err != nil {
 		return nil, err
 	}
-	if only != nil {
-		clauses = append(clauses, *only)
-	}
-	q, args := list(`select `+messageColumns+` from message m join message_state s on s.message_id = m.id`,
-		"m.created_at desc, m.id desc", append(clauses, after(p, "m.created_at", "m.id")...), p.Limit)
+	q, args := messageList(tenant, f, named, p)
 	var all []*store.Message
 	err = s.read().query(ctx, q, nil, func(res *sql.Rows) error {
 		m, err := scanMessage(res)
@@ -174,22 +168,60 @@ func (s *Store) Messages(ctx context.Context, tenant ident.Partition, f store.Me
 	return all, s.addAttempts(ctx, all)
 }
 
-func messageClauses(f store.MessageFilter) []clause {
-	var all []clause
-	add := func(wanted bool, sql string, arg any) {
-		if wanted {
-			all = append(all, clause{sql, []any{arg}})
+// messageList is the statement of a list. The most telling condition leads it by its index; the tenant is then
+// checked on each row. (A plus sign keeps a column from being looked up: SQLite, which has no statistics, would
+// rather walk through everything that the tenant has.)
+func messageList(tenant ident.Partition, f store.MessageFilter, named *clause, p store.Page) (*template, []any) {
+	clauses := telling(f)
+	if named != nil {
+		clauses = append(clauses, *named)
+	}
+	own := "m.tenant = %s"
+	if len(clauses) > 0 {
+		own = "+m.tenant = %s"
+	}
+	clauses = append(clauses, clause{own, []any{tenant}})
+	clauses = append(clauses, narrowing(f)...)
+	clauses = append(clauses, after(p, "m.created_at", "m.id")...)
+	return list(`select `+messageColumns+` from message m cross join message_state s`, "m.created_at desc, m.id desc",
+		append(clauses, clause{sql: "s.message_id = m.id"}), p.Limit)
+}
+
+// conditions turns what is wanted into clauses.
+type condition struct {
+	wanted bool
+	sql    string
+	arg    any
+}
+
+func conditions(all ...condition) []clause {
+	var clauses []clause
+	for _, c := range all {
+		if c.wanted {
+			clauses = append(clauses, clause{c.sql, []any{c.arg}})
 		}
 	}
-	add(f.Destination != "", "m.destination = %s", f.Destination)
-	add(f.EventID != "", "m.event_id = %s", f.EventID)
-	add(f.CorrelationID != "", "m.correlation_id = %s", f.CorrelationID)
-	add(f.Purpose != "", "m.purpose = %s", f.Purpose)
-	add(f.State != 0, "s.state = %s", f.State)
-	add(!f.IntentKey.IsZero(), "m.intent_key = %s", f.IntentKey)
-	add(f.From != 0, "m.created_at >= %s", f.From)
-	add(f.Until != 0, "m.created_at < %s", f.Until)
-	return all
+	return clauses
+}
+
+// telling are conditions with an index of their own.
+func telling(f store.MessageFilter) []clause {
+	return conditions(
+		condition{f.Destination != "", "m.destination = %s", f.Destination},
+		condition{f.EventID != "", "m.event_id <> '' and m.event_id = %s", f.EventID},
+		condition{f.CorrelationID != "", "m.correlation_id <> '' and m.correlation_id = %s", f.CorrelationID},
+		condition{!f.IntentKey.IsZero(), "m.intent_key = %s", f.IntentKey},
+	)
+}
+
+// narrowing are conditions that rows are checked for.
+func narrowing(f store.MessageFilter) []clause {
+	return conditions(
+		condition{f.Purpose != "", "m.purpose = %s", f.Purpose},
+		condition{f.State != 0, "s.state = %s", f.State},
+		condition{f.From != 0, "m.created_at >= %s", f.From},
+		condition{f.Until != 0, "m.created_at < %s", f.Until},
+	)
 }
 
 var (
@@ -221,13 +253,12 @@ func (s *Store) namedMessages(ctx context.Context, f store.MessageFilter) (*clau
 	default:
 		return nil, nil
 	}
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+	if err != nil {
 		return nil, unavailable(err)
 	}
 	if len(ids) == 0 {
 		return &clause{sql: "1 = 0"}, nil
 	}
-	ids = ids[:min(len(ids), 4)] // the placeholders of a list end at nine
 	marks := strings.TrimSuffix(strings.Repeat("%s, ", len(ids)), ", ")
 	return &clause{"m.id in (" + marks + ")", ids}, nil
 }

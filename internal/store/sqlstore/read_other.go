@@ -24,11 +24,7 @@ func (s *Store) Decision(ctx context.Context, tenant ident.Partition, id ident.D
 
 // Decisions implements store.Reader.
 func (s *Store) Decisions(ctx context.Context, tenant ident.Partition, about ident.Message, p store.Page) ([]*store.Decision, error) {
-	clauses := []clause{{"d.tenant = %s", []any{tenant}}}
-	if !about.IsZero() {
-		clauses = append(clauses, clause{"d.message_id = %s", []any{about}})
-	}
-	q, args := list(`select `+decisionColumns+` from decision d`, "d.at desc, d.id desc", append(clauses, after(p, "d.at", "d.id")...), p.Limit)
+	q, args := decisionList(tenant, about, p)
 	var all []*store.Decision
 	err := s.read().query(ctx, q, nil, func(res *sql.Rows) error {
 		d, err := scanDecision(res)
@@ -38,13 +34,26 @@ func (s *Store) Decisions(ctx context.Context, tenant ident.Partition, about ide
 	return all, unavailable(err)
 }
 
+func decisionList(tenant ident.Partition, about ident.Message, p store.Page) (*template, []any) {
+	clauses := ownOrAbout("d", tenant, about)
+	return list(`select `+decisionColumns+` from decision d`, "d.at desc, d.id desc", append(clauses, after(p, "d.at", "d.id")...), p.Limit)
+}
+
+// ownOrAbout narrows a list to a tenant's rows, or to those about one message that are the tenant's.
+func ownOrAbout(alias string, tenant ident.Partition, about ident.Message) []clause {
+	if about.IsZero() {
+		return []clause{{alias + ".tenant = %s", []any{tenant}}}
+	}
+	return []clause{{alias + ".message_id = %s", []any{about}}, {"+" + alias + ".tenant = %s", []any{tenant}}}
+}
+
 // ownReceipt is the condition for a receipt to be shown to a tenant: it had an effect on one of its messages,
 // or the tenant is the installation's own.
 func ownReceipt(tenant ident.Partition) []clause {
 	if tenant == installation {
 		return []clause{{sql: "1 = 1"}}
 	}
-	return []clause{{"exists (select 1 from event e where e.receipt_id = p.id and e.tenant = %s)", []any{tenant}}}
+	return []clause{{"exists (select 1 from event e where length(e.receipt_id) > 0 and e.receipt_id = p.id and +e.tenant = %s)", []any{tenant}}}
 }
 
 // Receipt implements store.Reader.
@@ -61,15 +70,28 @@ func (s *Store) Receipt(ctx context.Context, tenant ident.Partition, id ident.Re
 
 // Receipts implements store.Reader.
 func (s *Store) Receipts(ctx context.Context, tenant ident.Partition, about ident.Message, p store.Page) ([]*store.LoggedReceipt, error) {
-	clauses := ownReceipt(tenant)
-	if !about.IsZero() {
-		clauses = []clause{{"p.id in (select e.receipt_id from event e where e.message_id = %s and e.tenant = %s)", []any{about, tenant}}}
+	if about.IsZero() {
+		return s.receipts(ctx, append(ownReceipt(tenant), after(p, "p.received_at", "p.id")...), p.Limit)
 	}
-	return s.receipts(ctx, append(clauses, after(p, "p.received_at", "p.id")...), p.Limit)
+	q, args := receiptsAbout(tenant, about, p)
+	return s.queryReceipts(ctx, q, args)
+}
+
+// receiptsAbout lists the receipts that the history of a message names.
+func receiptsAbout(tenant ident.Partition, about ident.Message, p store.Page) (*template, []any) {
+	clauses := []clause{
+		{"e.message_id = %s and e.tenant = %s and length(e.receipt_id) > 0", []any{about, tenant}}, {sql: "p.id = e.receipt_id"},
+	}
+	return list(`select distinct `+receiptColumns+` from event e cross join receipt p`, "p.received_at desc, p.id desc",
+		append(clauses, after(p, "p.received_at", "p.id")...), p.Limit)
 }
 
 func (s *Store) receipts(ctx context.Context, clauses []clause, limit int) ([]*store.LoggedReceipt, error) {
 	q, args := list(`select `+receiptColumns+` from receipt p`, "p.received_at desc, p.id desc", clauses, limit)
+	return s.queryReceipts(ctx, q, args)
+}
+
+func (s *Store) queryReceipts(ctx context.Context, q *template, args []any) ([]*store.LoggedReceipt, error) {
 	var all []*store.LoggedReceipt
 	err := s.read().query(ctx, q, nil, func(res *sql.Rows) error {
 		r, err := scanReceipt(res)
@@ -81,13 +103,7 @@ func (s *Store) receipts(ctx context.Context, clauses []clause, limit int) ([]*s
 
 // Exceptions implements store.Reader.
 func (s *Store) Exceptions(ctx context.Context, tenant ident.Partition, about ident.Message, p store.Page) ([]*store.ExceptionView, error) {
-	clauses := []clause{{"x.tenant = %s", []any{tenant}}}
-	if !about.IsZero() {
-		clauses = append(clauses, clause{"x.message_id = %s", []any{about}})
-	}
-	q, args := list(`select x.id, x.tenant, x.connection, x.kind, x.at, x.message_id, x.attempt, x.part, x.receipt_id, x.detail, x.open, g.count
-		from exception x join exception_group g on g.tenant = x.tenant and g.connection = x.connection and g.kind = x.kind and g.hour = x.hour`,
-		"x.at desc, x.id desc", append(clauses, after(p, "x.at", "x.id")...), p.Limit)
+	q, args := exceptionList(tenant, about, p)
 	var all []*store.ExceptionView
 	err := s.read().query(ctx, q, nil, func(res *sql.Rows) error {
 		var (
@@ -101,4 +117,11 @@ func (s *Store) Exceptions(ctx context.Context, tenant ident.Partition, about id
 		return err
 	}, args...)
 	return all, unavailable(err)
+}
+
+func exceptionList(tenant ident.Partition, about ident.Message, p store.Page) (*template, []any) {
+	clauses := append(ownOrAbout("x", tenant, about), after(p, "x.at", "x.id")...)
+	group := clause{sql: "g.tenant = x.tenant and g.connection = x.connection and g.kind = x.kind and g.hour = x.hour"}
+	return list(`select x.id, x.tenant, x.connection, x.kind, x.at, x.message_id, x.attempt, x.part, x.receipt_id, x.detail, x.open, g.count
+		from exception x cross join exception_group g`, "x.at desc, x.id desc", append(clauses, group), p.Limit)
 }

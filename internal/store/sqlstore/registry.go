@@ -43,8 +43,7 @@ var (
 	findConnection   = define(`select id from connection where name = {1}`)
 	insertConnection = define(`insert into connection (id, name, id_space)
 		select coalesce(max(id), 0) + 1, {1}, 0 from connection where true on conflict do nothing`)
-	setSpace = define(`update connection set id_space = coalesce((select o.id from connection o where o.name = {2}), id)
-		where name = {1} and id_space = 0`)
+	setSpace   = define(`update connection set id_space = {2} where name = {1} and id_space = 0`)
 	readSpace  = define(`select id_space from connection where name = {1}`)
 	findFlow   = define(`select id from flow where connection = {1} and lane = {2} and tenant = {3} and sender = {4}`)
 	insertFlow = define(`insert into flow (id, connection, lane, tenant, sender)
@@ -60,17 +59,31 @@ func (s *Store) EnsureTenant(ctx context.Context, name string) (ident.Partition,
 	return ident.Partition(id), err
 }
 
-// EnsureConnection implements store.Registry.
+// EnsureConnection implements store.Registry. An id space is chosen once: ids that are stored in it would not be
+// found in another.
 func (s *Store) EnsureConnection(ctx context.Context, name, idSpace string) (id, space int64, err error) {
 	if id, err = s.ensure(ctx, findConnection, insertConnection, name); err != nil {
 		return 0, 0, err
 	}
+	want := id
+	if idSpace != "" {
+		err := s.read().row(ctx, findConnection, nil, scan1(&want), idSpace)
+		if errors.Is(err, sql.ErrNoRows) {
+			return 0, 0, fault.New(fault.Invalid, "the id space of the connection %s is that of %s, which is no connection", name, idSpace)
+		}
+		if err != nil {
+			return 0, 0, unavailable(err)
+		}
+	}
 	err = s.once(ctx, func(t *tx) error {
-		if _, err := t.exec(t.ctx, setSpace, nil, name, idSpace); err != nil {
+		if _, err := t.exec(t.ctx, setSpace, nil, name, want); err != nil {
 			return err
 		}
 		return t.row(t.ctx, readSpace, nil, scan1(&space), name)
 	})
+	if err == nil && space != want {
+		err = fault.New(fault.Invalid, "the connection %s has another id space already, with ids stored in it: give the connection a new name", name)
+	}
 	return id, space, err
 }
 

@@ -38,6 +38,13 @@ func testRegistry(t *testing.T, h Harness) {
 	if space != a || shared != a || a == b {
 		t.Errorf("connections %d in %d, %d in %d", a, space, b, shared)
 	}
+	if _, _, err := s.EnsureConnection(ctx, "c", "none"); fault.CodeOf(err) != fault.Invalid {
+		t.Errorf("an id space that does not exist: %v", err)
+	}
+	if _, _, err := s.EnsureConnection(ctx, "b", ""); fault.CodeOf(err) != fault.Invalid {
+		t.Errorf("another id space for a connection that has one: %v", err)
+	}
+	must(t, s.Ping(ctx))
 	if again, _, _ := s.EnsureConnection(ctx, "a", ""); again != a {
 		t.Error("a connection's number changed")
 	}

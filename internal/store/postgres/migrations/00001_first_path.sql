@@ -1,5 +1,7 @@
 -- +goose Up
 create table meta (name text primary key, value text not null);
+-- Whose row is locked gives events their numbers: one node at a time.
+insert into meta (name, value) values ('sequencer', '');
 
 create table tenant (id bigint primary key, name text not null unique);
 
@@ -50,7 +52,7 @@ create table decision (
   fingerprint_version bigint not null, fingerprint bytea not null, fingerprint_fields bytea not null, caller text not null
 );
 create index decision_by_time on decision (tenant, at, id);
-create index decision_by_message on decision (message_id, at);
+create index decision_by_message on decision (message_id, at, id);
 
 -- What never changes about a message.
 create table message (
@@ -65,9 +67,10 @@ create table message (
   content bytea not null, metadata bytea not null, valid_until bigint not null, receipt_until bigint not null
 );
 create index message_by_time on message (tenant, created_at, id);
-create index message_by_destination on message (destination, created_at);
-create index message_by_event on message (event_id, created_at) where event_id <> '';
-create index message_by_correlation on message (correlation_id, created_at) where correlation_id <> '';
+create index message_by_destination on message (destination, created_at, id);
+create index message_by_key on message (intent_key, created_at, id);
+create index message_by_event on message (event_id, created_at, id) where event_id <> '';
+create index message_by_correlation on message (correlation_id, created_at, id) where correlation_id <> '';
 
 -- What does. The partial index is the queue: a flow's number, or a small one for leases and finality.
 create table message_state (
@@ -114,6 +117,8 @@ create table event (
   receipt_id bytea not null, detail text not null, primary key (message_id, n)
 );
 
+create index event_by_receipt on event (receipt_id) where length(receipt_id) > 0;
+
 create table outbox (message_id bytea not null, n bigint not null, tenant bigint not null, at bigint not null, primary key (message_id, n));
 
 create table feed_head (tenant bigint primary key, seq bigint not null);
@@ -125,7 +130,7 @@ create table exception (
   message_id bytea not null, attempt bigint not null, part bigint not null, receipt_id bytea not null, detail text not null, open bigint not null
 );
 create index exception_by_time on exception (tenant, at, id);
-create index exception_by_message on exception (message_id, at);
+create index exception_by_message on exception (message_id, at, id);
 
 create table exception_group (
   tenant bigint not null, connection bigint not null, kind text not null, hour bigint not null, count bigint not null,

@@ -1,5 +1,7 @@
 -- +goose Up
 create table meta (name text primary key, value text not null);
+-- Whose row is locked gives events their numbers: one node at a time.
+insert into meta (name, value) values ('sequencer', '');
 
 create table tenant (id integer primary key, name text not null unique);
 
@@ -46,7 +48,7 @@ create table decision (
   fingerprint_version integer not null, fingerprint blob not null, fingerprint_fields blob not null, caller text not null
 );
 create index decision_by_time on decision (tenant, at, id);
-create index decision_by_message on decision (message_id, at);
+create index decision_by_message on decision (message_id, at, id);
 
 -- What never changes about a message.
 create table message (
@@ -61,9 +63,10 @@ create table message (
   content blob not null, metadata blob not null, valid_until integer not null, receipt_until integer not null
 );
 create index message_by_time on message (tenant, created_at, id);
-create index message_by_destination on message (destination, created_at);
-create index message_by_event on message (event_id, created_at) where event_id <> '';
-create index message_by_correlation on message (correlation_id, created_at) where correlation_id <> '';
+create index message_by_destination on message (destination, created_at, id);
+create index message_by_key on message (intent_key, created_at, id);
+create index message_by_event on message (event_id, created_at, id) where event_id <> '';
+create index message_by_correlation on message (correlation_id, created_at, id) where correlation_id <> '';
 
 -- What does. The partial index is the queue: a flow's number, or a small one for leases and finality.
 create table message_state (
@@ -110,6 +113,8 @@ create table event (
   receipt_id blob not null, detail text not null, primary key (message_id, n)
 ) without rowid;
 
+create index event_by_receipt on event (receipt_id) where length(receipt_id) > 0;
+
 create table outbox (message_id blob not null, n integer not null, tenant integer not null, at integer not null, primary key (message_id, n));
 
 create table feed_head (tenant integer primary key, seq integer not null);
@@ -121,7 +126,7 @@ create table exception (
   message_id blob not null, attempt integer not null, part integer not null, receipt_id blob not null, detail text not null, open integer not null
 );
 create index exception_by_time on exception (tenant, at, id);
-create index exception_by_message on exception (message_id, at);
+create index exception_by_message on exception (message_id, at, id);
 
 create table exception_group (
   tenant integer not null, connection integer not null, kind text not null, hour integer not null, count integer not null,
