@@ -1,0 +1,198 @@
+package api
+
+import (
+	"encoding/hex"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/einmal/einmal/internal/ground/ident"
+)
+
+// ids are what a route's {id} stands for.
+func (o *household) ids() map[string]string {
+	return map[string]string{"messages": o.message.String(), "decisions": o.decision, "receipts": o.receipt, "keys": o.keyID}
+}
+
+// path fills a route's path with the tenant's own id.
+func (o *household) path(r Route) string {
+	id := o.ids()[strings.Split(r.Path, "/")[2]]
+	return strings.Replace(r.Path, "{id}", id, 1)
+}
+
+// questions are the filters of each list by which somebody's things can be asked for.
+func (h *house) questions(o *household) map[string][]string {
+	m, err := h.store.Message(h.t.Context(), o.id, o.message)
+	must(h.t, err)
+	about := "message=" + o.message.String()
+	return map[string][]string{
+		"/v1/messages": {
+			"", "to=" + url.QueryEscape(number), "event=A-1", "state=delivered", "purpose=order_confirmation", "idempotency_key=k",
+			"correlation_id=correlation-" + o.name, "external_id=" + o.externalID(), "deduplication_key=" + hex.EncodeToString(m.IntentKey[:]),
+		},
+		"/v1/decisions": {"", about}, "/v1/receipts": {"", about}, "/v1/exceptions": {"", about},
+		"/v1/events": {""}, "/v1/keys": {""},
+	}
+}
+
+// hides fails if an answer holds anything of a tenant.
+func (h *house) hides(rec *httptest.ResponseRecorder, what string, foreign *household) {
+	h.t.Helper()
+	for _, mark := range foreign.marks() {
+		if strings.Contains(rec.Body.String(), mark) {
+			h.t.Errorf("%s shows %s of another tenant: %s", what, mark, rec.Body)
+		}
+	}
+}
+
+// The walk goes through every route that asks for a key, over the store itself: its filters are what is proved.
+// Each tenant sees its own things, so that an empty answer proves nothing, and nothing of any other's.
+//
+// covers: I15
+func TestTenantsSeeTheirOwnAloneOverTheStore(t *testing.T) {
+	h := newHouse(t)
+	all := []*household{h.household("installation"), h.household("second"), h.household("third")}
+	for _, who := range all {
+		for _, foreign := range all {
+			if who != foreign {
+				h.walk(who, foreign)
+			}
+		}
+	}
+	for _, o := range all {
+		h.untouched(o)
+	}
+}
+
+// walk calls every route with a tenant's key, for its own things and for the other's. The log of receipts is left
+// out for the installation's own tenant, the first one: the store shows it the whole log.
+func (h *house) walk(who, foreign *household) {
+	h.t.Helper()
+	for _, r := range h.api.Routes() {
+		switch {
+		case r.Scope == "":
+		case who.name == "installation" && strings.HasPrefix(r.Path, "/v1/receipts"):
+		case strings.Contains(r.Path, "{id}"):
+			h.walkByID(r, who, foreign)
+		case r.Method == "GET":
+			h.walkList(r, who, foreign)
+		default:
+			rec := h.call(r.Method, r.Path, who.key, writes(r, who))
+			h.hides(rec, r.Method+" "+r.Path, foreign)
+			if rec.Code >= 300 {
+				h.t.Errorf("%v: %d %s", r, rec.Code, rec.Body)
+			}
+		}
+	}
+}
+
+// writes are valid bodies: that of a submission is the tenant's own, again.
+func writes(r Route, o *household) string {
+	if r.Method == "POST" && r.Path == "/v1/messages" {
+		return o.body()
+	}
+	return bodies[r.Method+" "+r.Path]
+}
+
+// walkByID asks for the other's thing, and, where that changes nothing, for the own one.
+func (h *house) walkByID(r Route, who, foreign *household) {
+	h.t.Helper()
+	rec := h.call(r.Method, foreign.path(r), who.key, writes(r, who))
+	if rec.Code != 404 {
+		h.t.Errorf("%v of another tenant: %d %s", r, rec.Code, rec.Body)
+	}
+	if r.Method != "GET" {
+		return
+	}
+	rec = h.call("GET", who.path(r), who.key, "")
+	h.hides(rec, r.Path, foreign)
+	if id := who.ids()[strings.Split(r.Path, "/")[2]]; rec.Code != 200 || !strings.Contains(rec.Body.String(), id) {
+		h.t.Errorf("%v: %d without its own: %s", r, rec.Code, rec.Body)
+	}
+}
+
+// walkList asks for everything, then by each filter for the own things and for the other's.
+func (h *house) walkList(r Route, who, foreign *household) {
+	h.t.Helper()
+	own, others := h.questions(who)[r.Path], h.questions(foreign)[r.Path]
+	if len(own) == 0 {
+		h.t.Errorf("%v is a list without a question in this test", r)
+	}
+	for i, query := range own {
+		rec := h.call("GET", r.Path+"?"+query, who.key, "")
+		h.hides(rec, r.Path+"?"+query, foreign)
+		holds := func(mark string) bool { return strings.Contains(rec.Body.String(), mark) }
+		if rec.Code != 200 || !slices.ContainsFunc(who.marks(), holds) {
+			h.t.Errorf("%v?%s: %d without its own: %s", r, query, rec.Code, rec.Body)
+		}
+		if others[i] != query {
+			rec = h.call("GET", r.Path+"?"+others[i], who.key, "")
+			h.hides(rec, r.Path+"?"+others[i], foreign)
+		}
+	}
+}
+
+// untouched checks that nobody ended the tenant's key or moved its message.
+func (h *house) untouched(o *household) {
+	h.t.Helper()
+	k, err := h.store.Key(h.t.Context(), o.keyID)
+	must(h.t, err)
+	m, err := h.store.Message(h.t.Context(), o.id, o.message)
+	must(h.t, err)
+	events, err := h.store.Events(h.t.Context(), o.id, o.message, 0, 10)
+	must(h.t, err)
+	if k.RevokedAt != 0 || m.State.String() != "delivered" || len(events) != 4 {
+		h.t.Errorf("%s: %+v, %s, %d events", o.name, k, m.State, len(events))
+	}
+}
+
+// A message that waits could be cancelled: a stranger's wish to do so finds nothing.
+//
+// covers: I15
+func TestAStrangerCancelsNothingOverTheStore(t *testing.T) {
+	h := newHouse(t)
+	owner, stranger := h.household("owner"), h.household("stranger")
+	rec := h.call("POST", "/v1/messages", owner.key, strings.Replace(owner.body(), "A-1", "A-2", 1))
+	var answer submitAnswer
+	(&world{t: t}).decode(rec, 201, &answer)
+	var waits ident.Message
+	must(t, waits.UnmarshalText([]byte(answer.Message.ID)))
+	cancel := func(key string) int {
+		return h.call("POST", "/v1/messages/"+waits.String()+"/cancel", key, `{"reason":"mistake"}`).Code
+	}
+	if got := cancel(stranger.key); got != 404 {
+		t.Errorf("a stranger: %d", got)
+	}
+	if m, err := h.store.Message(t.Context(), owner.id, waits); err != nil || m.State.String() != "pending" {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if got := cancel(owner.key); got != 200 {
+		t.Errorf("its owner: %d", got)
+	}
+}
+
+// A receipt that matched nothing is nobody's: the installation's own tenant alone sees it.
+//
+// covers: I15
+func TestUnmatchedReceiptsAreTheInstallationsOverTheStore(t *testing.T) {
+	h := newHouse(t)
+	installation, other := h.household("installation"), h.household("other")
+	nobody := &household{name: "nobody"}
+	n := h.receipt(nobody, "delivered")
+	n.GraceOver = true
+	h.settle(n)
+	for _, path := range []string{"/v1/receipts", "/v1/exceptions"} {
+		id := n.Receipt.ID.String()
+		if rec := h.call("GET", path, installation.key, ""); !strings.Contains(rec.Body.String(), id) {
+			t.Errorf("%s hides it from those who run the gateway: %s", path, rec.Body)
+		}
+		if rec := h.call("GET", path, other.key, ""); strings.Contains(rec.Body.String(), id) {
+			t.Errorf("%s shows it to a tenant: %s", path, rec.Body)
+		}
+	}
+	if rec := h.call("GET", "/v1/receipts/"+n.Receipt.ID.String(), other.key, ""); rec.Code != 404 {
+		t.Errorf("%d", rec.Code)
+	}
+}

@@ -1,0 +1,181 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/einmal/einmal/internal/domain/evidence"
+	"github.com/einmal/einmal/internal/domain/message"
+	"github.com/einmal/einmal/internal/domain/policy"
+	"github.com/einmal/einmal/internal/engine/outbound"
+	"github.com/einmal/einmal/internal/ground/clock"
+	"github.com/einmal/einmal/internal/ground/ident"
+	"github.com/einmal/einmal/internal/ground/secret"
+	"github.com/einmal/einmal/internal/ground/telemetry"
+	"github.com/einmal/einmal/internal/store"
+	"github.com/einmal/einmal/internal/store/sqlite"
+)
+
+// house is an API over the embedded store, as one gateway runs it.
+type house struct {
+	t     *testing.T
+	api   *API
+	store store.Store
+	conn  int64
+	space int64
+}
+
+func newHouse(t *testing.T) *house {
+	t.Helper()
+	ctx, discard := context.Background(), slog.New(slog.DiscardHandler)
+	st, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(t.TempDir(), "einmal.db"), Log: discard})
+	must(t, err)
+	h := &house{t: t, store: st}
+	h.conn, h.space, err = st.EnsureConnection(ctx, "simulator", "")
+	must(t, err)
+	sealer := secret.NewSealer([secret.KeySize]byte{2}, st)
+	service := outbound.New(outbound.Config{
+		Store: st, Identity: identity, Sealer: sealer, Clock: clock.System{}, Log: discard,
+		Policy:     store.PolicyVersion{Name: "builtin", Version: policy.Builtin().Version, Source: policy.BuiltinSource()},
+		Connection: outbound.Connection{ID: h.conn, Simulated: true},
+	})
+	t.Cleanup(func() {
+		service.Close()
+		must(t, st.Close())
+	})
+	must(t, service.Start(ctx))
+	h.api = New(Config{
+		Store: st, Outbound: service, Contents: opener{outbound.NewContents(sealer)}, Identity: identity, Clock: clock.System{},
+		Ready: st.Ping, Simulated: true, Metrics: telemetry.NewMetrics(), Log: discard,
+	})
+	return h
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// opener opens what is sealed under a tenant's key; the household has no message with a key of its own.
+type opener struct{ sealed *outbound.Contents }
+
+func (o opener) Metadata(ctx context.Context, m *store.Message) (map[string]string, error) {
+	return o.sealed.Metadata(ctx, m.ID, m.Metadata, nil)
+}
+
+// household is a tenant with one thing of each kind.
+type household struct {
+	name      string
+	id        ident.Partition
+	key       string // of scope admin
+	keyID     string
+	message   ident.Message
+	decision  string
+	receipt   string // of the conflict
+	exception string
+}
+
+// body is a request that differs between tenants in nothing that a key is made of.
+func (o *household) body() string {
+	return strings.Replace(ordinary, "{", `{"correlation_id":"correlation-`+o.name+`","metadata":{"basket":"basket-`+o.name+`"},`, 1)
+}
+
+func (o *household) externalID() string { return "external-" + o.name }
+
+// marks are what nobody else may see: ids, and what the tenant and its provider wrote.
+func (o *household) marks() []string {
+	return []string{
+		o.message.String(), o.decision, o.receipt, o.exception, o.keyID,
+		"key-" + o.name, "correlation-" + o.name, "basket-" + o.name, o.externalID(),
+	}
+}
+
+// household makes a tenant with a message that was sent, accepted, delivered and then reported undelivered.
+func (h *house) household(name string) *household {
+	h.t.Helper()
+	ctx := context.Background()
+	o := &household{name: name}
+	var err error
+	o.id, err = h.store.EnsureTenant(ctx, name)
+	must(h.t, err)
+	k := secret.NewAPIKey()
+	o.key, o.keyID = k.Text(), k.ID
+	must(h.t, h.store.PutKey(ctx, store.APIKey{ID: k.ID, Tenant: o.id, Name: "key-" + name, Scopes: "admin", Hash: identity.HashAPIKey(k)}))
+	h.take(o)
+	opened := h.attempt(o)
+	answer := store.News{IDSpace: h.space, Connection: h.conn, Reference: opened.Reference, Evidence: evidence.Evidence{
+		Kind: evidence.Outcome, Message: opened.Message, Attempt: opened.Attempt, Part: opened.Part,
+		Outcome: message.OutcomeAccepted, ExternalID: []byte(o.externalID()),
+	}}
+	h.settle(answer, h.receipt(o, "delivered"), h.receipt(o, "undelivered"))
+	all, err := h.store.Exceptions(ctx, o.id, o.message, store.Page{Limit: 10})
+	must(h.t, err)
+	if len(all) != 1 {
+		h.t.Fatalf("%d exceptions", len(all))
+	}
+	o.exception, o.receipt = all[0].ID.String(), all[0].Receipt.String()
+	_, err = h.store.Sequence(ctx, 100)
+	must(h.t, err)
+	return o
+}
+
+// take submits the tenant's request under an idempotency key that all tenants use.
+func (h *house) take(o *household) {
+	h.t.Helper()
+	rec := h.call("POST", "/v1/messages", o.key, o.body(), idempotencyHeader, "k")
+	var a submitAnswer
+	must(h.t, json.Unmarshal(rec.Body.Bytes(), &a))
+	if rec.Code != 201 || a.Decision.Action != "allow" || rec.Header().Get(replayedHeader) != "" {
+		h.t.Fatalf("%s: %d %s", o.name, rec.Code, rec.Body)
+	}
+	must(h.t, o.message.UnmarshalText([]byte(a.Message.ID)))
+	o.decision = *a.Decision.ID
+}
+
+func (h *house) attempt(o *household) store.Opened {
+	h.t.Helper()
+	ctx, node := context.Background(), ident.NewNode()
+	flow, err := h.store.EnsureFlow(ctx, store.FlowSpec{Connection: h.conn, Lane: 2, Tenant: o.id, Sender: "SHOP"})
+	must(h.t, err)
+	claims, err := h.store.Claim(ctx, store.ClaimSpec{Node: node, Connection: h.conn, Flows: []int64{flow}, Limit: 1, PerFlow: 1, Lease: time.Minute})
+	must(h.t, err)
+	opened, err := h.store.OpenAttempts(ctx, store.OpenSpec{Node: node, Connection: h.conn, IDSpace: h.space, AnswerBy: time.Minute}, claims)
+	must(h.t, err)
+	if len(opened) != 1 || opened[0].Message != o.message {
+		h.t.Fatalf("%d attempts were opened", len(opened))
+	}
+	return opened[0]
+}
+
+// receipt logs a receipt and returns it as news.
+func (h *house) receipt(o *household, state string) store.News {
+	h.t.Helper()
+	r := &store.LoggedReceipt{
+		ID: ident.NewReceipt(0), Connection: h.conn, IDSpace: h.space, Kind: "receipt", Payload: []byte("sealed"),
+		ExternalID: []byte(o.externalID()), Reference: -1, Status: state, State: state, Source: number[1:], Parser: "test/1",
+	}
+	copy(r.EventKey[:], state+o.name)
+	must(h.t, h.store.LogReceipts(context.Background(), []*store.LoggedReceipt{r}, time.Minute))
+	return store.NewsOf(r)
+}
+
+func (h *house) settle(news ...store.News) {
+	h.t.Helper()
+	out, err := h.store.Settle(context.Background(), news, store.Rules{Correlate: evidence.Correlate, Grace: time.Minute, LookBack: time.Hour})
+	must(h.t, err)
+	for _, s := range out {
+		must(h.t, s.Err)
+	}
+}
+
+func (h *house) call(method, path, key, body string, headers ...string) *httptest.ResponseRecorder {
+	return (&world{t: h.t, api: h.api}).call(method, path, key, body, headers...)
+}
