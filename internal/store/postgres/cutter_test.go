@@ -10,14 +10,16 @@ import (
 	"testing"
 )
 
-// cutter is a proxy before the server. Once armed it ends the connection of the next COMMIT right after the
-// server has committed: the answer is read and not passed on, so that the client cannot know.
+// cutter is a proxy before the server. Once armed it ends the connection of the next COMMIT: after the server has
+// committed, when the answer was read and is not passed on, or before the server has heard of it. The client
+// cannot tell one from the other.
 type cutter struct {
 	t      *testing.T
 	ln     net.Listener
 	server string
-	armed  atomic.Bool
+	armed  atomic.Int32 // how the next COMMIT is cut; 0: not at all
 	cuts   atomic.Int64
+	hold   sync.RWMutex // locked: new connections wait
 	wg     sync.WaitGroup
 }
 
@@ -38,7 +40,24 @@ func newCutter(t *testing.T, server string) *cutter {
 
 func (c *cutter) addr() string { return c.ln.Addr().String() }
 
-func (c *cutter) arm() { c.armed.Store(true) }
+const (
+	cutAfter  = 1
+	cutBefore = 2
+)
+
+func (c *cutter) arm(committed bool) {
+	if committed {
+		c.armed.Store(cutAfter)
+	} else {
+		c.armed.Store(cutBefore)
+	}
+}
+
+// holdNew keeps new connections waiting until the returned function is called.
+func (c *cutter) holdNew() (release func()) {
+	c.hold.Lock()
+	return c.hold.Unlock
+}
 
 func (c *cutter) cut() int { return int(c.cuts.Load()) }
 
@@ -48,12 +67,16 @@ func (c *cutter) accept() {
 		if err != nil {
 			return // the test is over
 		}
-		server, err := net.Dial("tcp", c.server)
-		if err != nil {
-			_ = client.Close()
-			continue
-		}
-		c.wg.Go(func() { c.relay(client, server) })
+		c.wg.Go(func() {
+			c.hold.RLock()
+			c.hold.RUnlock()
+			server, err := net.Dial("tcp", c.server)
+			if err != nil {
+				_ = client.Close()
+				return
+			}
+			c.relay(client, server)
+		})
 	}
 }
 
@@ -77,8 +100,12 @@ func (c *cutter) requests(client, server net.Conn, cutting *atomic.Bool) {
 	for {
 		n, err := client.Read(buf)
 		if n > 0 {
-			if bytes.Contains(bytes.ToLower(buf[:n]), []byte("commit\x00")) && c.armed.CompareAndSwap(true, false) {
-				cutting.Store(true)
+			if bytes.Contains(bytes.ToLower(buf[:n]), []byte("commit\x00")) {
+				if c.armed.CompareAndSwap(cutBefore, 0) {
+					c.cuts.Add(1)
+					return // the server loses its client and rolls back
+				}
+				cutting.Store(cutting.Load() || c.armed.CompareAndSwap(cutAfter, 0))
 			}
 			if _, err := server.Write(buf[:n]); err != nil {
 				return

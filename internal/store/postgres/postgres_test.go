@@ -59,15 +59,16 @@ func TestConformance(t *testing.T) {
 		},
 		Advance:   wait,
 		Deadlocks: deadlocks,
-		Fragile: func(t *testing.T) (store.Store, func(), func() int) {
+		Fragile: func(t *testing.T) storetest.Fragile {
 			t.Helper()
 			u := storetest.PostgresDatabase(t)
+			direct := open(t, u)
 			c := newCutter(t, u.Host)
 			u.Host = c.addr()
 			q := u.Query()
 			q.Set("sslmode", "disable") // the proxy has to read what is sent
 			u.RawQuery = q.Encode()
-			return open(t, u), c.arm, c.cut
+			return storetest.Fragile{Store: open(t, u), Direct: direct, Arm: c.arm, Cut: c.cut, Hold: c.holdNew}
 		},
 	})
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/ground/fault"
-	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/store"
 )
 
@@ -175,39 +174,6 @@ func testPoisonedRequest(t *testing.T, h Harness) {
 	}
 	if d := w.decide(ask{event: "Q-1", version: "d", to: 7})[0].Decision; d.Action != intent.Allow {
 		t.Error("the poisoned request held its intent")
-	}
-}
-
-// testLostCommit loses the connection after the server has committed: the same batch with the same ids finds
-// its own rows, and nobody gets a false no (rule 7).
-func testLostCommit(t *testing.T, h Harness) {
-	if h.Fragile == nil {
-		return // the embedded engine has no connection that could be lost
-	}
-	s, arm, cut := h.Fragile(t)
-	w := worldOn(t, h, s)
-	subs := []store.Submission{w.submission(ask{event: "L-1", version: "1", to: 8, idempotency: "l1"}), w.submission(ask{event: "L-1", version: "1", to: 8})}
-	arm()
-	out, err := w.Decide(context.Background(), subs, intent.Decide)
-	must(t, err)
-	if cut() != 1 {
-		t.Fatal("no commit was broken: the test proves nothing")
-	}
-	if out[0].Decision.Action != intent.Allow || out[0].Decision.Message.ID != subs[0].Message {
-		t.Errorf("the batch's own success was taken for another's: %s %s", out[0].Decision.Action, out[0].Decision.Reason)
-	}
-	if out[1].Decision.Action != intent.Suppress || out[1].Decision.Message.ID != subs[0].Message {
-		t.Errorf("the duplicate in the batch: %s", out[1].Decision.Action)
-	}
-	all, err := w.Messages(context.Background(), w.tenant, store.MessageFilter{EventID: "L-1"}, store.Page{Limit: 10})
-	must(t, err)
-	if len(all) != 1 {
-		t.Errorf("%d messages exist, want 1", len(all))
-	}
-	decisions, err := w.Decisions(context.Background(), w.tenant, ident.Message{}, store.Page{Limit: 10})
-	must(t, err)
-	if len(decisions) != 2 {
-		t.Errorf("%d decisions exist, want 2", len(decisions))
 	}
 }
 

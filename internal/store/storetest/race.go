@@ -212,8 +212,14 @@ func (w *world) hotRound(rng *rand.Rand, hot int) error {
 	for range 6 {
 		subs = append(subs, w.submission(ask{event: fmt.Sprintf("hot-%d", rng.IntN(hot)), version: fmt.Sprint(rng.IntN(3)), to: 41}))
 	}
-	if _, err := w.Decide(ctx, subs, intent.Decide); err != nil {
+	decided, err := w.Decide(ctx, subs, intent.Decide)
+	if err != nil {
 		return err
+	}
+	for _, d := range decided {
+		if d.Err != nil {
+			return d.Err
+		}
 	}
 	claims, err := w.Claim(ctx, store.ClaimSpec{Node: w.node, Connection: w.conn, Flows: []int64{w.flow}, Limit: 8, PerFlow: 8, Lease: 2 * time.Second})
 	if err != nil {
@@ -230,8 +236,22 @@ func (w *world) hotRound(rng *rand.Rand, hot int) error {
 		news = append(news, w.outcome(o, kind, id), w.receipt(id, o.Reference, []string{"delivered", "undelivered", "en_route"}[rng.IntN(3)], 41))
 		news = append(news, store.News{Evidence: evidence.Evidence{Kind: evidence.Cancel, Message: o.Message}, Reference: -1})
 	}
+	for _, kind := range []evidence.Kind{evidence.LeaseEnded, evidence.ValidityEnded, evidence.ReceiptTimeEnded} {
+		if len(claims) > 0 { // none of these is true yet: the refusal locks all the same
+			news = append(news, store.News{Evidence: evidence.Evidence{Kind: kind, Message: claims[rng.IntN(len(claims))].Message}, Reference: -1})
+		}
+	}
 	rng.Shuffle(len(news), func(i, j int) { news[i], news[j] = news[j], news[i] })
-	if _, err := w.Settle(ctx, news, w.rules); err != nil {
+	settled, err := w.Settle(ctx, news, w.rules)
+	if err != nil {
+		return err
+	}
+	for _, s := range settled {
+		if s.Err != nil && fault.CodeOf(s.Err) != fault.State {
+			return s.Err
+		}
+	}
+	if _, err := w.DestroyOwnKeys(ctx, 5); err != nil {
 		return err
 	}
 	_, err = w.Sequence(ctx, 20)

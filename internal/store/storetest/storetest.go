@@ -14,14 +14,24 @@ type Harness struct {
 	Open func(t *testing.T) store.Store
 	// Advance lets d pass on the store's clock: by moving it, or by waiting.
 	Advance func(t *testing.T, s store.Store, d time.Duration)
-	// Fragile opens a store whose next commit, once arm was called, loses its connection after the server has
-	// committed; cut says how often that happened. Nil: the engine has no connection to lose.
-	Fragile func(t *testing.T) (s store.Store, arm func(), cut func() int)
+	// Fragile opens a store whose connections can be cut at a COMMIT. Nil: the engine has no connection to lose.
+	Fragile func(t *testing.T) Fragile
 	// Deadlocks counts the transactions of a store that were made again after a deadlock or a failed
 	// serialisation. Nil: the engine has one writer.
 	Deadlocks func(s store.Store) int
 	// Full asks for the counts of make torture.
 	Full bool
+}
+
+// Fragile is a store on a server behind a proxy.
+type Fragile struct {
+	store.Store
+	Direct store.Store // the same database, past the proxy
+	// Arm makes the next COMMIT lose its connection: after the server has committed, or before it has heard of it.
+	Arm func(committed bool)
+	Cut func() int // how often that happened
+	// Hold keeps every new connection waiting until the returned function is called.
+	Hold func() (release func())
 }
 
 // Run runs the suite.
@@ -42,6 +52,10 @@ func Run(t *testing.T, h Harness) {
 		"PoisonedRequest":      testPoisonedRequest,
 		"StuckRequest":         testStuckRequest,
 		"LostCommit":           testLostCommit,
+		"LostOpen":             testLostOpen,
+		"LostOpenReclaimed":    testLostOpenReclaimed,
+		"LostSettle":           testLostSettle,
+		"OtherTenants":         testOtherTenants,
 		"ClaimAndOpen":         testClaimAndOpen,
 		"FenceAndLease":        testFenceAndLease,
 		"References":           testReferences,
