@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"sync/atomic"
 	"time"
 
@@ -110,10 +111,23 @@ func (a *App) openStore(ctx context.Context) (err error) {
 		return err
 	}
 	a.identity, a.sealer = secret.NewIdentity(folder.Identity), secret.NewSealer(folder.Sealing, a.store)
+	if err := checkSealing(ctx, a.store, a.sealer, keysFolder(a.cfg)); err != nil {
+		return err
+	}
 	if a.tenant, err = a.store.EnsureTenant(ctx, "default"); err != nil {
 		return err
 	}
 	a.adminKey, err = ensureAdminKey(ctx, a.store, a.identity, a.tenant, a.cfg.Data)
+	return err
+}
+
+// checkSealing refuses to work with another sealing key than the store's: nothing that is stored could be opened,
+// and what waits to be sent could not be sent.
+func checkSealing(ctx context.Context, s store.Registry, sealer *secret.Sealer, keys string) error {
+	known, err := s.EnsureMeta(ctx, "sealing_check", sealer.Check())
+	if err == nil && known != sealer.Check() {
+		err = fmt.Errorf("the store was sealed under another key than %s: put that key back", filepath.Join(keys, secret.SealingFile))
+	}
 	return err
 }
 

@@ -1,9 +1,12 @@
 package app_test
 
 import (
+	"bytes"
 	"context"
 	"log/slog"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -57,6 +60,15 @@ func TestSecretsStaySealed(t *testing.T) {
 				t.Errorf("%s: %d, and shows the code or the whole number: %s", path, got.Status, got.Raw)
 			}
 		}
+		g.stop()
+		files, err := filepath.Glob(filepath.Join(c.Data, "*"))
+		must(t, err)
+		for _, file := range files { // the embedded store and its log are among them
+			b, err := os.ReadFile(file)
+			if err == nil && bytes.Contains(b, []byte(code)) {
+				t.Errorf("%s holds the code", filepath.Base(file))
+			}
+		}
 	})
 }
 
@@ -94,4 +106,22 @@ func TestPortInUse(t *testing.T) {
 	}
 	c.Listen.HTTP = "127.0.0.1:0"
 	start(t, c) // the failed start left nothing locked
+}
+
+// A gateway with another key than the store's does not start, and says which file is wrong.
+func TestOtherKeysAreRefused(t *testing.T) {
+	for _, name := range []string{"identity.key", "sealing.key"} {
+		c := testConfig(t, "sqlite")
+		g := start(t, c)
+		g.post(order("O-1", "1", "+12025550100"))
+		g.stop()
+		path := filepath.Join(c.Data, "keys", name)
+		must(t, os.Rename(path, path+".old"))
+		err := app.New(c, slog.New(slog.DiscardHandler)).Start(context.Background())
+		if err == nil || !strings.Contains(err.Error(), "key") {
+			t.Fatalf("%s: %v", name, err)
+		}
+		must(t, os.Rename(path+".old", path))
+		start(t, c)
+	}
 }
