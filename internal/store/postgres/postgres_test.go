@@ -132,3 +132,30 @@ func TestAddressThatIsNone(t *testing.T) {
 		t.Errorf("the error is %v", err)
 	}
 }
+
+// A node that starts puts the policy that is in force already. It must not wait for decisions under way, since one
+// of them may be that of a node that hangs.
+func TestStartsBesideDecisions(t *testing.T) {
+	u := storetest.PostgresDatabase(t)
+	s := open(t, u)
+	p := store.PolicyVersion{Name: "test", Version: 1, Source: []byte("v1")}
+	if err := s.PutPolicy(context.Background(), p); err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("pgx", u.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	decision, err := db.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = decision.Rollback() }()
+	if _, err := decision.Exec("select 1 from policy_head for share"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.PutPolicy(context.Background(), p); err != nil {
+		t.Errorf("the policy in force cannot be put beside a decision: %v", err)
+	}
+}

@@ -128,7 +128,10 @@ func policyID(p store.PolicyVersion) string { return fmt.Sprintf("%s@%d", p.Name
 
 var (
 	insertPolicy = define(`insert into policy (name, version, source) select {1}, {2}, {3} where true on conflict (name, version) do nothing`)
-	raiseHead    = define(`insert into policy_head (id, name, version) select 1, {1}, {2} where true on conflict (id) do update
+	// Every node puts its policy when it starts. Where the head stands it is not touched: a conflict would lock the
+	// row and wait for all decisions under way, those of a node that hangs among them.
+	raiseHead = define(`insert into policy_head (id, name, version) select 1, {1}, {2}
+		where not exists (select 1 from policy_head h where h.id = 1 and (h.name <> {1} or h.version >= {2})) on conflict (id) do update
 		set name = excluded.name, version = excluded.version where policy_head.name = excluded.name and policy_head.version < excluded.version`)
 	readHead = define(`select p.name, p.version, p.source from policy_head h join policy p on p.name = h.name and p.version = h.version where h.id = 1`)
 )
