@@ -42,7 +42,7 @@ func TestSendFromStdinAsItIs(t *testing.T) {
 	}
 }
 
-// covers: D8, D9
+// covers: D8
 func TestALostAnswerIsAskedForOnceMoreWithTheSameKey(t *testing.T) {
 	var keys []string
 	lost := 1

@@ -70,6 +70,10 @@ func TestTenantsSeeTheirOwnAloneOverTheStore(t *testing.T) {
 // out for the installation's own tenant, the first one: the store shows it the whole log.
 func (h *house) walk(who, foreign *household) {
 	h.t.Helper()
+	events, err := h.store.Events(h.t.Context(), who.id, foreign.message, 0, 10)
+	if err != nil || len(events) > 0 {
+		h.t.Errorf("%d events of another tenant, which no route asks for alone: %v", len(events), err)
+	}
 	for _, r := range h.api.Routes() {
 		switch {
 		case r.Scope == "":

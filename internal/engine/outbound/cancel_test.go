@@ -11,7 +11,7 @@ import (
 	"github.com/einmal/einmal/internal/ground/secret"
 )
 
-// covers: D10, D14
+// covers: D14
 func TestCancelWhileItWaits(t *testing.T) {
 	b := newBench(t)
 	id := b.submit(order("A-1")).Decision.Message.ID
@@ -31,8 +31,6 @@ func TestCancelWhileItWaits(t *testing.T) {
 }
 
 // A provider's message is never called back.
-//
-// covers: D10
 func TestCancelTooLate(t *testing.T) {
 	b := newBench(t)
 	id := b.submit(order("A-1")).Decision.Message.ID

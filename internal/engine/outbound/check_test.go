@@ -11,7 +11,7 @@ import (
 
 // Each wrong field is named, with what would be right; nothing is reserved.
 //
-// covers: D2, D8, D18
+// covers: D2, D8
 func TestWrongFields(t *testing.T) {
 	long := strings.Repeat("2718281828 ", 20)
 	for name, c := range map[string]struct {

@@ -1,6 +1,7 @@
 package outbound
 
 import (
+	"bytes"
 	"fmt"
 	"path/filepath"
 	"reflect"
@@ -178,9 +179,9 @@ func TestIdempotencyOnTheEmbeddedStore(t *testing.T) {
 	}
 }
 
-// The text comes out again where it is sent, and nowhere after a code's key is destroyed.
+// The text comes out again where it is sent, and is sealed until then.
 //
-// covers: D10, D15
+// covers: D15
 func TestFromRequestToAttemptOnTheEmbeddedStore(t *testing.T) {
 	r := open(t, filepath.Join(t.TempDir(), "einmal.db"))
 	defer r.close(t)
@@ -213,6 +214,9 @@ func TestFromRequestToAttemptOnTheEmbeddedStore(t *testing.T) {
 		words, err := r.contents.Open(bg, o)
 		if err != nil || o.Destination != number || o.Sender != "SHOP" {
 			t.Errorf("to be sent: %v", err)
+		}
+		if bytes.Contains(o.Content, []byte("2718281828")) {
+			t.Error("a text is stored in clear")
 		}
 		got[words] = true
 		if _, err := r.Cancel(bg, r.tenant, o.Message, "operator", ""); fault.CodeOf(err) != fault.State {

@@ -109,7 +109,7 @@ func login(v string) Submission {
 	return s
 }
 
-// covers: D6, D15
+// covers: D15
 func TestACodeHasAKeyOfItsOwn(t *testing.T) {
 	b := newBench(t)
 	s := login("1")
@@ -153,7 +153,7 @@ func TestLanesByKind(t *testing.T) {
 	}
 }
 
-// covers: D3, D4, D14
+// covers: D4
 func TestADryRunReservesNothing(t *testing.T) {
 	b := newBench(t)
 	dry := keyed(order("A-1"), "k")
