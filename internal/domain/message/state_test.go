@@ -65,7 +65,7 @@ func TestReceiptStatesAreDeliveries(t *testing.T) {
 	}
 }
 
-// covers: D5, D10
+// covers: D5
 func TestWhatMayBeTakenBack(t *testing.T) {
 	for _, s := range States() {
 		want := s == Held || s == Pending || s == RetryDue

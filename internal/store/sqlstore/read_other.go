@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"fmt"
 
 	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/store"
@@ -47,13 +48,14 @@ func ownOrAbout(alias string, tenant ident.Partition, about ident.Message) []cla
 	return []clause{{alias + ".message_id = %s", []any{about}}, {"+" + alias + ".tenant = %s", []any{tenant}}}
 }
 
-// ownReceipt is the condition for a receipt to be shown to a tenant: it had an effect on one of its messages,
-// or the tenant is the installation's own.
+// ownReceipt is the condition for a receipt to be shown to a tenant: it had an effect on one of its messages. The
+// installation's own tenant sees those that had none, too.
 func ownReceipt(tenant ident.Partition) []clause {
+	event := "exists (select 1 from event e where length(e.receipt_id) > 0 and e.receipt_id = p.id and +e.tenant %s %%s)"
 	if tenant == installation {
-		return []clause{{sql: "1 = 1"}}
+		return []clause{{"not " + fmt.Sprintf(event, "<>"), []any{tenant}}}
 	}
-	return []clause{{"exists (select 1 from event e where length(e.receipt_id) > 0 and e.receipt_id = p.id and +e.tenant = %s)", []any{tenant}}}
+	return []clause{{fmt.Sprintf(event, "="), []any{tenant}}}
 }
 
 // Receipt implements store.Reader.

@@ -181,6 +181,23 @@ func testOtherTenants(t *testing.T, h Harness) {
 	if _, err := w.Receipt(ctx, other, receipt.Receipt.ID); err == nil {
 		t.Error("the receipt")
 	}
+	// The installation's own tenant sees what belongs to nobody, and nothing of another's.
+	theirs := *w
+	must(t, func() (err error) { theirs.tenant, err = w.EnsureTenant(ctx, "another"); return err }())
+	foreign := theirs.taken(ask{event: "OT", version: "1", to: 34, tenant: theirs.tenant})
+	attempt := theirs.open(theirs.claim(1))[0]
+	theirs.settle(theirs.outcome(attempt, message.OutcomeAccepted, "ot-2"))
+	matched, nobodys := theirs.receipt("ot-2", -1, "delivered", 34), theirs.receipt("ot-3", -1, "delivered", 34)
+	theirs.settle(matched, nobodys)
+	if m, err := w.Message(ctx, theirs.tenant, foreign); err != nil || m.State != message.Delivered {
+		t.Fatalf("the other tenant's message: %v", err)
+	}
+	if _, err := w.Receipt(ctx, w.tenant, matched.Receipt.ID); err == nil {
+		t.Error("the first tenant sees another's receipt")
+	}
+	if _, err := w.Receipt(ctx, w.tenant, nobodys.Receipt.ID); err != nil {
+		t.Errorf("the first tenant does not see a receipt without a match: %v", err)
+	}
 	page := store.Page{Limit: 10}
 	events, err := w.Events(ctx, other, o.Message, 0, 10)
 	must(t, err)
