@@ -17,6 +17,8 @@ import (
 	"strconv"
 	"testing"
 	"time"
+
+	_ "github.com/einmal/einmal/internal/cli" // so that a test result of another program is not taken for this one's
 )
 
 var (

@@ -102,13 +102,6 @@ func (p *process) died(within time.Duration) {
 	}
 }
 
-// kill ends the process as a power cut would.
-func (p *process) kill() {
-	p.t.Helper()
-	p.signal(syscall.SIGKILL)
-	p.died(patience)
-}
-
 // stop ends the process in order.
 func (p *process) stop() {
 	p.t.Helper()

@@ -4,7 +4,7 @@ import (
 	"github.com/einmal/einmal/internal/domain/message"
 )
 
-// I6NothingStuck: nothing is pending, being sent, or waiting for an answer that cannot come any more.
+// I6NothingStuck checks that nothing is pending, being sent, or waiting for an answer that cannot come any more.
 func I6NothingStuck(h *History) []string {
 	var f findings
 	for _, m := range h.Messages {
@@ -20,8 +20,8 @@ func I6NothingStuck(h *History) []string {
 	return f
 }
 
-// I8HistoriesAreWhole: events are numbered densely, every step is in the transition table, and the state is both
-// where the last event left it and what the attempts fold to.
+// I8HistoriesAreWhole checks that events are numbered densely, every step is in the transition table, and the state
+// is both where the last event left it and what the attempts fold to.
 func I8HistoriesAreWhole(h *History) []string {
 	var f findings
 	for _, m := range h.Messages {

@@ -7,8 +7,8 @@ import (
 	"github.com/einmal/einmal/internal/ground/ident"
 )
 
-// I1AckedExists: an acked message exists ever after, with the same tenant, destination, content and key; an acked
-// cancellation stays one.
+// I1AckedExists checks that an acked message exists ever after, with the same tenant, destination, content and key;
+// an acked cancellation stays one.
 func I1AckedExists(h *History) []string {
 	var f findings
 	for _, a := range h.Acks {
@@ -48,7 +48,8 @@ func (h *History) idempotencyKey(key string) intent.Key {
 	return h.Keyer(intent.IdempotencyForm(uint64(h.Tenant), idempotencyOperation, key))
 }
 
-// I2OneMessage: for each idempotency key and for each intent there is at most one message, and all answers name it.
+// I2OneMessage checks that for each idempotency key and for each intent there is at most one message, and all
+// answers name it.
 func I2OneMessage(h *History) []string {
 	var f findings
 	for _, a := range h.Asks {
@@ -90,8 +91,8 @@ func (h *History) decidedTwice() []string {
 	return f
 }
 
-// I11AllOrNone: a message, its state, its first event, its place in the feed and its decision are there together
-// or not at all; a refused request leaves no message.
+// I11AllOrNone checks that a message, its state, its first event, its place in the feed and its decision are there
+// together or not at all; a refused request leaves no message.
 func I11AllOrNone(h *History) []string {
 	var f findings
 	for _, m := range h.Messages {

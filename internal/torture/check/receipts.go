@@ -8,8 +8,8 @@ import (
 	"github.com/einmal/einmal/internal/store"
 )
 
-// I13ReceiptsHaveEffect: a receipt that was answered with success is stored, has its effect once, and on the
-// message that it is about alone. The message centre repeats a receipt until it is answered with success, so in
+// I13ReceiptsHaveEffect checks that a receipt that was answered with success is stored, has its effect once, and on
+// the message that it is about alone. The message centre repeats a receipt until it is answered with success, so in
 // the end each is stored: what it reports must be known, and nothing may be left for a person.
 func I13ReceiptsHaveEffect(h *History) []string {
 	var f findings

@@ -7,7 +7,7 @@ import (
 	"github.com/einmal/einmal/internal/store"
 )
 
-// I3OneAccept: the message centre accepted each message at most once. This release authorises no resend.
+// I3OneAccept checks that the message centre accepted each message at most once. This release authorises no resend.
 func I3OneAccept(h *History) []string {
 	var f findings
 	for _, a := range h.Asks {
@@ -18,8 +18,8 @@ func I3OneAccept(h *History) []string {
 	return f
 }
 
-// I4LedgerIsKnown: each entry of the ledger belongs, by text, destination, reference and time, to an attempt that
-// exists in the store.
+// I4LedgerIsKnown checks that each entry of the ledger belongs, by text, destination, reference and time, to an
+// attempt that exists in the store.
 func I4LedgerIsKnown(h *History) []string {
 	var f findings
 	for i := range h.Ledger {
@@ -30,7 +30,8 @@ func I4LedgerIsKnown(h *History) []string {
 	return f
 }
 
-// I5NoBlindRetry: a later attempt was opened only after the one before it was known not to have been accepted.
+// I5NoBlindRetry checks that a later attempt was opened only after the one before it was known not to have been
+// accepted.
 func I5NoBlindRetry(h *History) []string {
 	var f findings
 	for _, m := range h.Messages {
@@ -46,8 +47,8 @@ func I5NoBlindRetry(h *History) []string {
 	return f
 }
 
-// I7NothingFalse: no false no and no false yes. Unknown alone allows both, and there are no more unknowns than the
-// faults explain.
+// I7NothingFalse checks that there is no false no and no false yes. Unknown alone allows both, and there are no
+// more unknowns than the faults explain.
 func I7NothingFalse(h *History) []string {
 	var f findings
 	unknown := 0
@@ -86,7 +87,8 @@ var definite = map[message.Outcome]simulator.Outcome{
 	message.OutcomeThrottled: simulator.Throttled, message.OutcomeNotSent: "",
 }
 
-// I9OneAttemptOneAccept: an attempt left at most once, and its definite outcome is what the message centre did.
+// I9OneAttemptOneAccept checks that an attempt left at most once, and its definite outcome is what the message
+// centre did.
 func I9OneAttemptOneAccept(h *History) []string {
 	var f findings
 	left := map[attemptKey][]simulator.Outcome{}
