@@ -51,7 +51,7 @@ func (c *Case) outcome(e Evidence, now clock.Micros) error {
 	if conflict {
 		ev.Kind = EventConflict
 		c.except(exception.Conflicting, e, now, fmt.Sprintf("the provider answered %s after the attempt was known to be %s", e.Outcome, a.Outcome))
-		c.step(ev, now)
+		c.note(ev, now)
 		return nil
 	}
 	if next == a.Outcome {
@@ -61,9 +61,6 @@ func (c *Case) outcome(e Evidence, now clock.Micros) error {
 	a.Outcome, a.AnsweredAt, a.Code, a.CodeName, a.Changed = next, now, e.Code, e.CodeName, true
 	c.fillExternalID(a, e)
 	c.Leased = c.Leased && c.AttemptOpen()
-	if next == message.OutcomeThrottled || next == message.OutcomeNotSent {
-		c.retryAfter = now.Add(pause(next, c.count(next)))
-	}
 	c.step(ev, now)
 	return nil
 }
@@ -73,16 +70,6 @@ func (c *Case) fillExternalID(a *Attempt, e Evidence) {
 	if a.Outcome == message.OutcomeAccepted && len(a.ExternalID) == 0 && len(e.ExternalID) > 0 {
 		a.ExternalID, a.Changed = e.ExternalID, true
 	}
-}
-
-func (c *Case) count(o message.Outcome) int {
-	n := 0
-	for _, a := range c.Attempts {
-		if a.Outcome == o {
-			n++
-		}
-	}
-	return n
 }
 
 // leaseEnded takes the message from a worker that is gone. An attempt that it had opened may have left: its
@@ -131,7 +118,7 @@ func (c *Case) cancel(e Evidence, now clock.Micros) error {
 
 // receiptTimeEnded closes a message for which no receipt is awaited any more; it keeps its state's name.
 func (c *Case) receiptTimeEnded(now clock.Micros) error {
-	if c.Final || now < c.ReceiptUntil || c.AttemptOpen() || c.State == message.Pending {
+	if c.Final || now < c.ReceiptUntil || c.AttemptOpen() || c.toBeSent() {
 		return ErrState
 	}
 	c.step(Event{Kind: EventClosed}, now)

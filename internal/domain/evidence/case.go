@@ -42,7 +42,6 @@ type Case struct {
 	Events     []Event
 	Exceptions []exception.Exception
 	CloseKey   bool // the message has left its window: its register key ends now
-	retryAfter clock.Micros
 }
 
 // Attempt is one part of one attempt.
@@ -132,9 +131,27 @@ func (c *Case) Schedule(now clock.Micros) (Queue, clock.Micros) {
 	case c.Final:
 		return QueueNone, 0
 	case c.State == message.Pending:
-		return Queue(c.Flow), max(now, c.retryAfter)
+		return Queue(c.Flow), max(now, c.pausedUntil())
 	case c.State == message.Sending:
 		return QueueLease, c.ReadyAt
 	}
 	return QueueFinality, c.ReceiptUntil
+}
+
+// pausedUntil is when the next attempt may begin. It is computed from the attempts, so that evidence which comes
+// during a pause does not end it.
+func (c *Case) pausedUntil() clock.Micros {
+	var until clock.Micros
+	for _, o := range []message.Outcome{message.OutcomeThrottled, message.OutcomeNotSent} {
+		n, last := 0, clock.Micros(0)
+		for _, a := range c.Attempts {
+			if a.Outcome == o {
+				n, last = n+1, max(last, a.AnsweredAt)
+			}
+		}
+		if n > 0 {
+			until = max(until, last.Add(pause(o, n)))
+		}
+	}
+	return until
 }

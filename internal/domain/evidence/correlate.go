@@ -86,8 +86,8 @@ func sameAddress(received, e164 string) bool {
 
 // equalAddress compares whole international numbers: a national form could be another country's.
 func equalAddress(received, e164 string) bool {
-	a := bareDigits(received)
-	return a != "" && a == bareDigits(e164)
+	a := wholeDigits(received)
+	return a != "" && a == wholeDigits(e164)
 }
 
 // contradicts reports that both addresses are readable and differ. An address that was left out, or replaced
@@ -104,4 +104,15 @@ func bareDigits(s string) string {
 		}
 	}
 	return strings.TrimLeft(s, "0")
+}
+
+// wholeDigits are the digits of an international number, written with a plus, with 00 or with neither. A number
+// that then begins with a zero is a national form, and gives none.
+func wholeDigits(s string) string {
+	s = strings.TrimSpace(s)
+	digits := bareDigits(s)
+	if prefix := strings.TrimSuffix(s, digits); prefix != "" && prefix != "+" && prefix != "00" {
+		return ""
+	}
+	return digits
 }

@@ -22,17 +22,25 @@ func (c *Case) receipt(e Evidence, now clock.Micros) error {
 	if reported.Final() && !e.Receipt.Final {
 		reported = message.DeliveryEnRoute // an intermediate notification is never final, whatever it says
 	}
+	unreadable := !known || reported == message.DeliveryNone
+	denied := a.Outcome.Definite() && a.Outcome != message.OutcomeAccepted
 	switch {
-	case !known || reported == message.DeliveryNone:
+	case e.Receipt.Repeated && (unreadable || denied):
+		ev.Kind = EventRepeated // the first of its kind has an exception already (R10)
+	case unreadable:
 		ev.Kind = EventConflict
 		c.except(exception.Unreadable, e, now, fmt.Sprintf("the status %q has no documented meaning on this connection", e.Receipt.Status))
-	case a.Outcome.Definite() && a.Outcome != message.OutcomeAccepted:
+	case denied:
 		ev.Kind = EventConflict
 		c.except(exception.Conflicting, e, now, fmt.Sprintf("a receipt says %s for an attempt that was answered with %s", reported, a.Outcome))
 	default:
 		ev.Kind = c.deliver(a, e, reported, now)
 	}
-	c.step(ev, now)
+	if ev.Kind == EventReceipt {
+		c.step(ev, now)
+	} else {
+		c.note(ev, now)
+	}
 	return nil
 }
 
@@ -47,7 +55,7 @@ func (c *Case) deliver(a *Attempt, e Evidence, reported message.Delivery, now cl
 		return EventOvertaken
 	case message.Conflicting:
 		if e.Receipt.Repeated {
-			return EventRepeated // the first of its kind has an exception already (R10)
+			return EventRepeated // as above
 		}
 		c.except(exception.Conflicting, e, now, fmt.Sprintf("a receipt says %s after the part was reported %s", reported, a.Delivery))
 		return EventConflict

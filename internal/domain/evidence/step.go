@@ -31,32 +31,35 @@ func (c *Case) move(to message.State, ev Event, now clock.Micros) {
 			fmt.Sprintf("evidence would take the message from %s to %s, which cannot be", c.State, to))
 		ev.Kind, to = EventConflict, c.State
 	}
-	c.LastN++
-	ev.N, ev.From, ev.To, ev.At = c.LastN, c.State, to, now
-	c.Events = append(c.Events, ev)
+	c.record(ev, to, now)
+	left := c.leftWindow()
 	if c.State != to {
 		c.State, c.Since = to, now
 	}
-	c.settle(now)
+	c.Final = c.Final || !c.owed(now)
+	c.CloseKey = c.CloseKey || !left && c.leftWindow()
 }
 
-// settle finds out whether anything is still owed, and closes the window if the message has left it.
-func (c *Case) settle(now clock.Micros) {
-	if c.Final || c.owed(now) {
-		return
-	}
-	c.Final = true
-	if c.EventBound && !c.inWhile(c.State) {
-		c.CloseKey = true
-	}
+// note records evidence that moves nothing: not the state, and not to where the clock alone would take it.
+func (c *Case) note(ev Event, now clock.Micros) { c.record(ev, c.State, now) }
+
+func (c *Case) record(ev Event, to message.State, now clock.Micros) {
+	c.LastN++
+	ev.N, ev.From, ev.To, ev.At = c.LastN, c.State, to, now
+	c.Events = append(c.Events, ev)
 }
+
+// leftWindow reports whether the message is out of a window that is bound to the event: every state that is not
+// final is inside, and of the final ones those that the policy lists (D6).
+func (c *Case) leftWindow() bool { return c.EventBound && c.Final && !c.inWhile(c.State) }
 
 // owed reports whether something may still happen to the message: an attempt, or a receipt.
 func (c *Case) owed(now clock.Micros) bool {
 	switch c.State {
 	case message.Cancelled, message.Declined, message.Replaced, message.Failed:
 		return false
-	case message.Pending, message.Sending, message.Held, message.RetryDue:
+	}
+	if c.toBeSent() {
 		return true
 	}
 	if now >= c.ReceiptUntil {
@@ -67,6 +70,15 @@ func (c *Case) owed(now clock.Micros) bool {
 		if mayCome && !a.Delivery.Final() {
 			return true
 		}
+	}
+	return false
+}
+
+// toBeSent reports whether an attempt may still come.
+func (c *Case) toBeSent() bool {
+	switch c.State {
+	case message.Pending, message.Sending, message.Held, message.RetryDue:
+		return true
 	}
 	return false
 }

@@ -1,0 +1,174 @@
+package evidence
+
+import (
+	"reflect"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/einmal/einmal/internal/domain/exception"
+	"github.com/einmal/einmal/internal/domain/message"
+)
+
+// covers: D5, D9, D16
+func TestAnswerMovesTheMessage(t *testing.T) {
+	for o, want := range map[message.Outcome]struct {
+		state message.State
+		final bool
+	}{
+		message.OutcomeAccepted:  {message.Accepted, false},
+		message.OutcomeRejected:  {message.Rejected, true},
+		message.OutcomeThrottled: {message.Pending, false},
+		message.OutcomeNotSent:   {message.Pending, false},
+		message.OutcomeUnknown:   {message.Unknown, false},
+	} {
+		c := sent(o)
+		a, e := c.Attempts[0], answer(o)
+		wantState(t, c, want.state, want.final)
+		wantKinds(t, c, EventOutcome)
+		if a.Outcome != o || a.Code != e.Code || a.CodeName != e.CodeName || string(a.ExternalID) != string(e.ExternalID) || a.AnsweredAt != made+second || !a.Changed {
+			t.Errorf("%s was kept as %+v", o, a)
+		}
+		if c.Leased || c.Since != made+second {
+			t.Errorf("after %s: leased %v, since %d", o, c.Leased, c.Since)
+		}
+	}
+}
+
+// The attempt takes its first definite outcome from whoever learns it; a different one after it is kept in the
+// history, makes one exception and moves nothing.
+//
+// covers: I7, I9
+func TestFirstDefiniteOutcomeWins(t *testing.T) {
+	definite := []message.Outcome{message.OutcomeAccepted, message.OutcomeRejected, message.OutcomeThrottled, message.OutcomeNotSent}
+	for _, first := range definite {
+		for _, later := range append(definite, message.OutcomeUnknown, message.OutcomeOpen) {
+			c := sent(first)
+			before := facts(c)
+			late := answer(later)
+			late.Late = true
+			c.apply(t, late)
+			if after := facts(c); !reflect.DeepEqual(after, before) {
+				t.Errorf("%s after %s changed the case\nfrom %+v\n  to %+v", later, first, before, after)
+			}
+			if !later.Definite() || later == first {
+				wantExceptions(t, c)
+				wantKinds(t, c, EventOutcome)
+				continue
+			}
+			wantExceptions(t, c, exception.Conflicting)
+			wantKinds(t, c, EventOutcome, EventConflict)
+			if x := c.Exceptions[0]; x.Message != c.Message || x.Tenant != c.Tenant || x.Connection != c.Connection || x.Attempt != 1 || x.Part != 1 || x.At != made+2*second {
+				t.Errorf("the exception is %+v", x)
+			}
+		}
+	}
+}
+
+// A contradiction moves nothing, not even to a state that the clock would permit.
+//
+// covers: I9
+func TestConflictDoesNotExpireTheMessage(t *testing.T) {
+	c := sent(message.OutcomeThrottled)
+	if err := c.Apply(answer(message.OutcomeRejected), valid); err != nil {
+		t.Fatal(err)
+	}
+	wantState(t, c, message.Pending, false)
+}
+
+// The steps of an answer that comes after its timer has fired.
+//
+// covers: D9, I9, O6
+func TestLateAnswer(t *testing.T) {
+	c := sending(1).apply(t, answer(message.OutcomeUnknown))
+	wantState(t, c, message.Unknown, false)
+	late := answer(message.OutcomeAccepted)
+	late.Late = true
+	c.apply(t, late)
+	wantState(t, c, message.Accepted, false)
+	if id := string(c.Attempts[0].ExternalID); id != "A1B2" {
+		t.Errorf("the message id is %q", id)
+	}
+	c.apply(t, report("DELIVRD"))
+	wantState(t, c, message.Delivered, true)
+	wantKinds(t, c, EventOutcome, EventLate, EventReceipt)
+	wantExceptions(t, c)
+}
+
+// A message that is known not to be taken after all is due again, or over if its time is.
+//
+// covers: D9, I5
+func TestLateRefusalOfAnUnknownAttempt(t *testing.T) {
+	c := sent(message.OutcomeUnknown).apply(t, answer(message.OutcomeThrottled))
+	wantState(t, c, message.Pending, false)
+
+	c = sent(message.OutcomeUnknown)
+	if err := c.Apply(answer(message.OutcomeThrottled), valid); err != nil {
+		t.Fatal(err)
+	}
+	wantState(t, c, message.Expired, true)
+
+	wantState(t, sent(message.OutcomeUnknown).apply(t, answer(message.OutcomeRejected)), message.Rejected, true)
+}
+
+func TestEvidenceOfNoAttempt(t *testing.T) {
+	other := answer(message.OutcomeAccepted)
+	other.Attempt = 2
+	refuses(t, sending(1), other, made, ErrNoAttempt)
+	refuses(t, sending(1), about(2, answer(message.OutcomeAccepted)), made, ErrNoAttempt)
+	refuses(t, sending(1), about(2, report("DELIVRD")), made, ErrNoAttempt)
+	c := sending(1)
+	before := clone(c)
+	if err := c.Apply(Evidence{}, made); err == nil || !reflect.DeepEqual(c, before) {
+		t.Errorf("evidence of no kind gave %v and %+v", err, c)
+	}
+}
+
+// An id that is learned after the outcome is kept; one that is known is never replaced.
+//
+// covers: R4, R15
+func TestMessageIDComesAfterTheReceipt(t *testing.T) {
+	byReference := report("DELIVRD")
+	byReference.Receipt.ExternalID = nil
+	c := sending(1).apply(t, byReference)
+	c.Attempts[0].Changed = false
+	c.apply(t, answer(message.OutcomeAccepted))
+	if a := c.Attempts[0]; string(a.ExternalID) != "A1B2" || !a.Changed {
+		t.Errorf("the attempt is %+v", a)
+	}
+	other := answer(message.OutcomeAccepted)
+	other.ExternalID = []byte("other")
+	c.apply(t, other)
+	if id := string(c.Attempts[0].ExternalID); id != "A1B2" {
+		t.Errorf("the message id became %q", id)
+	}
+	denied := sent(message.OutcomeRejected).apply(t, answer(message.OutcomeAccepted))
+	if a := denied.Attempts[0]; a.ExternalID != nil {
+		t.Errorf("a rejected attempt took the message id %q", a.ExternalID)
+	}
+}
+
+// Whatever answers come in whatever order, the outcome is the first definite one, unknown if there was a lack
+// of one only, and each exception stands for one answer that contradicts it.
+//
+// covers: I9
+func TestOutcomesInAnyOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c, first, conflicts := sending(1), message.OutcomeOpen, 0
+		for _, n := range rapid.SliceOfN(rapid.Uint8Range(2, 6), 1, 8).Draw(t, "answers") {
+			o := message.Outcome(n)
+			switch {
+			case first.Definite() && o.Definite() && o != first:
+				conflicts++
+			case !first.Definite():
+				first = o
+			}
+			if err := c.Apply(answer(o), made+second); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if c.Attempts[0].Outcome != first || len(c.Exceptions) != conflicts {
+			t.Fatalf("outcome %s with %d exceptions, want %s with %d", c.Attempts[0].Outcome, len(c.Exceptions), first, conflicts)
+		}
+	})
+}

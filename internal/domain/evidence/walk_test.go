@@ -1,0 +1,192 @@
+package evidence
+
+import (
+	"errors"
+	"reflect"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/einmal/einmal/internal/domain/message"
+	"github.com/einmal/einmal/internal/ground/clock"
+	"github.com/einmal/einmal/internal/ground/ident"
+)
+
+// walk is a message of which everything is learned that may be learned, at any moment and in any order, while
+// workers claim it and open attempts as the store permits.
+type walk struct {
+	c      *Case
+	now    clock.Micros
+	closed int // how often its key was closed
+}
+
+func newWalk(t *rapid.T) *walk {
+	c := pending()
+	c.Parts = rapid.IntRange(1, 3).Draw(t, "parts")
+	c.EventBound = rapid.Bool().Draw(t, "event bound")
+	c.While = rapid.SampledFrom([][]message.State{nil, {message.Delivered}, {message.Delivered, message.Undelivered, message.Cancelled}}).Draw(t, "while")
+	return &walk{c: c, now: made}
+}
+
+// work lets a worker claim the message, or open an attempt under its claim.
+func (w *walk) work(t *rapid.T) {
+	switch q, due := w.c.Schedule(w.now); {
+	case w.c.State == message.Pending && q == flow && due <= w.now && w.now < w.c.ValidUntil:
+		w.c.claim(w.now)
+	case w.c.State == message.Sending && w.c.Leased && !w.c.AttemptOpen() && w.now < w.c.ReadyAt:
+		for part := uint16(1); int(part) <= w.c.Parts; part++ {
+			if w.due(part) {
+				w.c.open(part)
+			}
+		}
+	}
+}
+
+// due reports whether the part is still to be sent.
+func (w *walk) due(part uint16) bool {
+	last := message.OutcomeNotSent
+	for _, a := range w.c.Attempts {
+		if a.Part == part {
+			last = a.Outcome
+		}
+	}
+	return last == message.OutcomeNotSent || last == message.OutcomeThrottled
+}
+
+// evidence draws anything, about attempts that exist mostly.
+func (w *walk) evidence(t *rapid.T) Evidence {
+	e := Evidence{
+		Kind:    rapid.SampledFrom([]Kind{Outcome, Outcome, Outcome, Receipt, Receipt, Receipt, LeaseEnded, Returned, ValidityEnded, ReceiptTimeEnded, Cancel, 0}).Draw(t, "kind"),
+		Attempt: uint16(rapid.IntRange(max(1, int(w.c.LastAttempt())-1), int(w.c.LastAttempt())+1).Draw(t, "attempt")),
+		Part:    uint16(rapid.IntRange(1, w.c.Parts).Draw(t, "part")),
+	}
+	switch e.Kind {
+	case Outcome:
+		e.Outcome = message.Outcome(rapid.IntRange(1, 6).Draw(t, "outcome"))
+		e.Late = rapid.Bool().Draw(t, "late")
+		if e.Outcome == message.OutcomeAccepted && rapid.Bool().Draw(t, "with id") {
+			e.ExternalID = []byte{byte(e.Attempt), byte(e.Part)}
+		}
+	case Receipt:
+		r := report(rapid.SampledFrom([]string{"DELIVRD", "UNDELIV", "EXPIRED", "ENROUTE", "ACCEPTD", "UNKNOWN", "FAILED"}).Draw(t, "status"))
+		r.Receipt.ID = ident.Receipt{byte(w.c.LastN), byte(w.c.LastN >> 8), 1}
+		r.Receipt.Final = rapid.Bool().Draw(t, "final")
+		r.Receipt.Repeated = rapid.Bool().Draw(t, "repeated")
+		e.Receipt = r.Receipt
+	case Returned:
+		e.Fence = w.c.Fence - int64(rapid.IntRange(0, 1).Draw(t, "stale"))
+	}
+	return e
+}
+
+// learn applies one piece of evidence and holds what it did against the promises.
+func (w *walk) learn(t *rapid.T) {
+	w.c.CloseKey = false // as the store reads a case
+	e, before := w.evidence(t), clone(w.c)
+	err := w.c.Apply(e, w.now)
+	if err != nil {
+		if !reflect.DeepEqual(w.c, before) {
+			t.Fatalf("refused with %v, and yet from %+v\nto %+v", err, before, w.c)
+		}
+		if e.Kind != 0 && !errors.Is(err, ErrState) && !errors.Is(err, ErrNoAttempt) {
+			t.Fatalf("refused with %v", err)
+		}
+		return
+	}
+	w.history(t, e, before)
+	w.attempts(t, e, before)
+	w.finality(t, before)
+}
+
+// history: numbers without a gap, each step in the table, and nothing moves without an event.
+func (w *walk) history(t *rapid.T, e Evidence, before *Case) {
+	if !slices.EqualFunc(w.c.Events[:len(before.Events)], before.Events, func(a, b Event) bool { return reflect.DeepEqual(a, b) }) {
+		t.Fatal("the history was changed")
+	}
+	state, n := before.State, before.LastN
+	for _, ev := range w.c.Events[len(before.Events):] {
+		n++
+		if ev.N != n || ev.At != w.now || ev.From != state || ev.To != ev.From && !message.Allowed(ev.From, ev.To) {
+			t.Fatalf("event %+v after number %d in %s", ev, n-1, state)
+		}
+		state = ev.To
+	}
+	if n != w.c.LastN || len(w.c.Events) > len(before.Events)+1 {
+		t.Fatalf("the last event is %d, and %d are new", w.c.LastN, len(w.c.Events)-len(before.Events))
+	}
+	if state != w.c.State && e.Kind != Returned {
+		t.Fatalf("it is %s, and its events end at %s", w.c.State, state)
+	}
+	if (w.c.Since == w.now) != (w.c.State != before.State || before.Since == w.now) {
+		t.Fatalf("%s since %d, now %d, before %s since %d", w.c.State, w.c.Since, w.now, before.State, before.Since)
+	}
+	for _, x := range w.c.Exceptions[len(before.Exceptions):] {
+		if last := w.c.Events[len(w.c.Events)-1].Kind; last != EventConflict || e.Kind == Receipt && e.Receipt.Repeated || x.At != w.now {
+			t.Fatalf("an exception %+v with an event %q by %+v", x, last, e)
+		}
+	}
+	if len(w.c.Exceptions) > len(before.Exceptions) && !reflect.DeepEqual(facts(w.c), facts(before)) {
+		t.Fatalf("a conflict moved the case from %+v\nto %+v", before, w.c)
+	}
+}
+
+// attempts: what is definite or final stays, and what changed is marked.
+func (w *walk) attempts(t *rapid.T, e Evidence, before *Case) {
+	for i, a := range w.c.Attempts {
+		b := before.Attempts[i]
+		switch {
+		case b.Outcome.Definite() && a.Outcome != b.Outcome, a.Outcome == message.OutcomeOpen && b.Outcome != message.OutcomeOpen:
+			t.Fatalf("outcome %s became %s", b.Outcome, a.Outcome)
+		case b.Delivery.Final() && a.Delivery != b.Delivery:
+			t.Fatalf("final %s became %s", b.Delivery, a.Delivery)
+		case b.ExternalID != nil && string(a.ExternalID) != string(b.ExternalID):
+			t.Fatalf("message id %q became %q", b.ExternalID, a.ExternalID)
+		case a.Delivery.Final() && !b.Delivery.Final() && !e.Receipt.Final:
+			t.Fatalf("an intermediate notification made it %s", a.Delivery)
+		case a.Delivery != message.DeliveryNone && a.Outcome != message.OutcomeAccepted:
+			t.Fatalf("%s, reported %s", a.Outcome, a.Delivery)
+		}
+		b.Changed = a.Changed
+		if !reflect.DeepEqual(a, b) && !a.Changed {
+			t.Fatalf("a change from %+v to %+v is not marked", b, a)
+		}
+	}
+}
+
+// finality: once, when nothing is owed; the key is closed once, when the message is out of its window.
+func (w *walk) finality(t *rapid.T, before *Case) {
+	c := w.c
+	if before.Final && !c.Final || c.Final && (!message.CanBeFinal(c.State) && c.State != message.EnRoute || c.AttemptOpen() && c.State != message.Rejected) {
+		t.Fatalf("final %v in %s, open %v", c.Final, c.State, c.AttemptOpen())
+	}
+	noted := []EventKind{EventConflict, EventRepeated, EventOvertaken}
+	if n := len(c.Events); n > len(before.Events) && !slices.Contains(noted, c.Events[n-1].Kind) && !c.Final && !c.owed(w.now) {
+		t.Fatalf("%s is not final, and nothing is owed", c.State)
+	}
+	if c.CloseKey {
+		w.closed++
+		if w.closed > 1 || !c.EventBound || !c.Final || slices.Contains(c.While, c.State) {
+			t.Fatalf("closed %d times: bound %v, final %v, %s of %v", w.closed, c.EventBound, c.Final, c.State, c.While)
+		}
+	}
+	if q, due := c.Schedule(w.now); (q == QueueNone) != c.Final || q >= FirstFlow && (c.State != message.Pending || due < w.now || due > w.now+30*second) {
+		t.Fatalf("%s, final %v, waits in queue %d until %d", c.State, c.Final, q, due)
+	}
+}
+
+// covers: D5, R6, R10, I5, I8, I9
+func TestRandomWalks(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWalk(t)
+		for range rapid.IntRange(10, 60).Draw(t, "steps") {
+			w.now += clock.Micros(rapid.SampledFrom([]int64{0, 0, 1, 1, 3, 11, 120, 1200}).Draw(t, "seconds")) * second
+			if rapid.Bool().Draw(t, "work") {
+				w.work(t)
+				w.work(t)
+				continue
+			}
+			w.learn(t)
+		}
+	})
+}
