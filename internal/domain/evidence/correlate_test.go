@@ -134,6 +134,7 @@ func TestSpellingsOfAnAddress(t *testing.T) {
 		{"+015112345678", "+15112345678", false, false},
 		{"00015112345678", "+15112345678", false, false},
 		{"12025550144", "+12025550143", true, false},
+		{" +12025550144 ", "+12025550143", true, false},
 		{"447700900123", "+12025550143", true, false},
 		{"50143", "+12025550143", true, false}, // below six digits an ending says nothing
 		{"550143", "+12025550143", false, false},

@@ -142,7 +142,9 @@ func TestMessageIDComesAfterTheReceipt(t *testing.T) {
 	if id := string(c.Attempts[0].ExternalID); id != "A1B2" {
 		t.Errorf("the message id became %q", id)
 	}
-	denied := sent(message.OutcomeRejected).apply(t, answer(message.OutcomeAccepted))
+	refusal := answer(message.OutcomeRejected)
+	refusal.ExternalID = []byte("A1B2")
+	denied := sending(1).apply(t, refusal, refusal, answer(message.OutcomeAccepted))
 	if a := denied.Attempts[0]; a.ExternalID != nil {
 		t.Errorf("a rejected attempt took the message id %q", a.ExternalID)
 	}

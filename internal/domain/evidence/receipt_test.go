@@ -25,7 +25,9 @@ func TestReceiptMovesTheMessage(t *testing.T) {
 		"ACCEPTD": {message.Accepted, false},
 		"UNKNOWN": {message.Accepted, false},
 	} {
-		c := sent(message.OutcomeAccepted).apply(t, report(status))
+		c := sent(message.OutcomeAccepted)
+		c.Attempts[0].Changed = false
+		c.apply(t, report(status))
 		wantState(t, c, want.state, want.final)
 		wantKinds(t, c, EventOutcome, EventReceipt)
 		wantExceptions(t, c)

@@ -192,3 +192,18 @@ func TestCloseKey(t *testing.T) {
 		})
 	}
 }
+
+// What follows in the same transaction does not take back that the key ends.
+//
+// covers: D6
+func TestCloseKeyIsNotTakenBack(t *testing.T) {
+	c := sent(message.OutcomeAccepted)
+	for _, e := range []Evidence{{Kind: ReceiptTimeEnded}, report("UNDELIV"), report("DELIVRD")} {
+		if err := c.Apply(e, receipts); err != nil {
+			t.Fatal(err)
+		}
+		if !c.CloseKey {
+			t.Errorf("it is %s, and its key does not end", c.State)
+		}
+	}
+}

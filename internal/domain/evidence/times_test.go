@@ -134,9 +134,11 @@ func TestReceiptTimeEnded(t *testing.T) {
 	}
 	open := sending(2).apply(t, about(1, answer(message.OutcomeAccepted)))
 	refuses(t, open, over, receipts, ErrState)
+	open.State = message.Accepted // whatever the state says: an answer is awaited
+	refuses(t, open, over, receipts, ErrState)
 }
 
-// What comes after the end still counts, and the message stays over.
+// What comes after the end still counts, and the message stays over, also by a clock that was set back.
 //
 // covers: D9, I7
 func TestEvidenceAfterTheEnd(t *testing.T) {
@@ -148,6 +150,12 @@ func TestEvidenceAfterTheEnd(t *testing.T) {
 	}
 	wantState(t, c, message.Delivered, true)
 	wantExceptions(t, c)
+
+	c = sent(message.OutcomeAccepted)
+	if err := c.Apply(Evidence{Kind: ReceiptTimeEnded}, receipts); err != nil {
+		t.Fatal(err)
+	}
+	wantState(t, c.apply(t, report("ENROUTE")), message.EnRoute, true)
 }
 
 // covers: D5, D10
