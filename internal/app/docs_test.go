@@ -1,0 +1,46 @@
+package app_test
+
+import (
+	"net/http"
+	"os"
+	"regexp"
+	"testing"
+
+	"github.com/einmal/einmal/internal/app"
+)
+
+// example is what stands between two marks of a page.
+func example(t *testing.T, page, mark string) string {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/" + page)
+	must(t, err)
+	found := regexp.MustCompile("(?s)<!-- " + mark + " -->\n```[a-z]+\n(.*?)```\n<!-- /" + mark + " -->").FindSubmatch(text)
+	if found == nil {
+		t.Fatalf("docs/%s has no example marked %s", page, mark)
+	}
+	return string(found[1])
+}
+
+// The configuration page's example is read as printed.
+func TestConfigurationExample(t *testing.T) {
+	t.Setenv("CARRIER_A_PASSWORD", "secret")
+	c, err := load(t, example(t, "configuration.md", "config"), app.Flags{})
+	must(t, err)
+	if k := c.Connections["carrier_a"]; k.Window != 20 || k.Kind != "smpp" || len(k.Lookup.By) != 1 {
+		t.Errorf("the example was read as %+v", c)
+	}
+}
+
+// The API page's request is taken as printed, and answered as the page says.
+func TestRequestExample(t *testing.T) {
+	g := start(t, testConfig(t, "sqlite"))
+	body := example(t, "api.md", "request")
+	first, second := g.post(body), g.post(body)
+	if first.Status != http.StatusCreated || second.Status != http.StatusOK || second.at("message.id") != first.at("message.id") {
+		t.Errorf("%d %s\n%d %s", first.Status, first.Raw, second.Status, second.Raw)
+	}
+	m := g.await(first.at("message.id"), "delivered")
+	if m.at("metadata.basket") != "77" || m.at("correlation_id") != "checkout-77f1" {
+		t.Errorf("the message is %s", m.Raw)
+	}
+}
