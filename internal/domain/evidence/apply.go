@@ -3,6 +3,7 @@ package evidence
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/einmal/einmal/internal/domain/exception"
 	"github.com/einmal/einmal/internal/domain/message"
@@ -61,8 +62,20 @@ func (c *Case) outcome(e Evidence, now clock.Micros) error {
 	a.Outcome, a.AnsweredAt, a.Code, a.CodeName, a.Changed = next, now, e.Code, e.CodeName, true
 	c.fillExternalID(a, e)
 	c.Leased = c.Leased && c.AttemptOpen()
+	if e.GiveUp && !c.mayBeTaken() {
+		ev.Kind = EventFailed
+		c.move(message.Failed, ev, now)
+		return nil
+	}
 	c.step(ev, now)
 	return nil
+}
+
+// mayBeTaken reports whether an attempt was taken by the provider, or may have been.
+func (c *Case) mayBeTaken() bool {
+	return slices.ContainsFunc(c.Attempts, func(a Attempt) bool {
+		return a.Outcome == message.OutcomeOpen || a.Outcome == message.OutcomeUnknown || a.Outcome == message.OutcomeAccepted
+	})
 }
 
 // fillExternalID keeps an id that came after the outcome was already known by a receipt without one.

@@ -73,6 +73,7 @@ const (
 	EventOvertaken EventKind = "overtaken" // an intermediate receipt after a final one
 	EventConflict  EventKind = "conflict"  // evidence against what is final
 	EventOrphaned  EventKind = "orphaned"  // a worker died with the message in hand
+	EventFailed    EventKind = "failed"    // it was not sent and never can be
 	EventExpired   EventKind = "expired"   // the validity ended before it was sent
 	EventCancelled EventKind = "cancelled" // somebody cancelled it while pending
 	EventClosed    EventKind = "closed"    // no receipt is awaited any more

@@ -36,6 +36,7 @@ type Evidence struct {
 	CodeName   string
 	Detail     string
 	Late       bool
+	GiveUp     bool // with OutcomeNotSent: no attempt can ever succeed, the message has failed
 
 	// For Returned: the fence under which the message was claimed.
 	Fence int64

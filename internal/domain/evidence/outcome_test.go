@@ -174,3 +174,29 @@ func TestOutcomesInAnyOrder(t *testing.T) {
 		}
 	})
 }
+
+// A text that nobody can open any more is no provider's refusal: the message has failed, for good, and a repeat
+// is a retry.
+//
+// covers: D16
+func TestGivingUp(t *testing.T) {
+	c := Case{State: message.Sending, Leased: true, Parts: 1, ValidUntil: 1000, ReceiptUntil: 2000, EventBound: true, While: []message.State{message.Delivered},
+		Attempts: []Attempt{{Attempt: 1, Part: 1, Outcome: message.OutcomeOpen}}}
+	e := Evidence{Kind: Outcome, Attempt: 1, Part: 1, Outcome: message.OutcomeNotSent, Code: "content_destroyed", GiveUp: true}
+	if err := c.Apply(e, 10); err != nil {
+		t.Fatal(err)
+	}
+	if c.State != message.Failed || !c.Final || !c.CloseKey || c.Events[0].Kind != EventFailed || c.Events[0].Detail["code"] != "content_destroyed" {
+		t.Errorf("the case is %+v", c)
+	}
+	if q, _ := c.Schedule(10); q != QueueNone {
+		t.Errorf("it waits in queue %d", q)
+	}
+	// An earlier attempt that may have left is not forgotten over it.
+	c = Case{State: message.Sending, Leased: true, Parts: 1, ValidUntil: 1000, ReceiptUntil: 2000,
+		Attempts: []Attempt{{Attempt: 1, Part: 1, Outcome: message.OutcomeUnknown}, {Attempt: 2, Part: 1, Outcome: message.OutcomeOpen}}}
+	e.Attempt = 2
+	if err := c.Apply(e, 10); err != nil || c.State == message.Failed {
+		t.Errorf("with an unknown attempt it is %s: %v", c.State, err)
+	}
+}

@@ -196,16 +196,18 @@ func TestASubmissionPastItsDeadlineIsNotWritten(t *testing.T) {
 	got.report(accepted)
 }
 
-// covers: D15
+// No provider has refused it: it was not sent, and unless the store is only away it never can be.
+//
+// covers: D15, D16
 func TestATextThatCannotBeOpened(t *testing.T) {
 	for name, c := range map[string]struct {
-		err  error
-		want message.Outcome
-		code string
+		err    error
+		giveUp bool
+		code   string
 	}{
-		"destroyed":  {fault.New(fault.NotFound, "gone"), message.OutcomeRejected, CodeContentDestroyed},
-		"damaged":    {errors.New("damaged"), message.OutcomeRejected, CodeContentUnreadable},
-		"store away": {fault.New(fault.Unavailable, "later"), message.OutcomeNotSent, CodeContentWaits},
+		"destroyed":  {fault.New(fault.NotFound, "gone"), true, CodeContentDestroyed},
+		"damaged":    {errors.New("damaged"), true, CodeContentUnreadable},
+		"store away": {fault.New(fault.Unavailable, "later"), false, CodeContentWaits},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, p := newMemory(oneFlow()), newCarrier(10)
@@ -216,8 +218,8 @@ func TestATextThatCannotBeOpened(t *testing.T) {
 			s.await(t, "for the outcome", func() bool { return len(s.news) > 0 })
 			s.mu.Lock()
 			defer s.mu.Unlock()
-			if n := s.news[0]; n.Outcome != c.want || n.Code != c.code {
-				t.Errorf("outcome %s with code %q, want %s with %q", n.Outcome, n.Code, c.want, c.code)
+			if n := s.news[0]; n.Outcome != message.OutcomeNotSent || n.GiveUp != c.giveUp || n.Code != c.code {
+				t.Errorf("outcome %s, giving up %v, code %q; want not_sent, %v, %q", n.Outcome, n.GiveUp, n.Code, c.giveUp, c.code)
 			}
 			if len(p.sent) > 0 {
 				t.Error("something was submitted")

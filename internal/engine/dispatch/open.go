@@ -70,7 +70,7 @@ func (d *Dispatcher) openSpec() store.OpenSpec {
 }
 
 // submit hands one opened attempt to the provider. A text that cannot be opened any more ends the message: it
-// was not sent and never can be, so "not sent, try again" would try for ever.
+// was not sent and never can be, so it has failed, and no provider is blamed for it.
 func (d *Dispatcher) submit(ctx context.Context, o store.Opened, deadline time.Time) {
 	d.flying.Add(1)
 	report := d.reporter(o)
@@ -85,7 +85,7 @@ func (d *Dispatcher) submit(ctx context.Context, o store.Opened, deadline time.T
 	}
 	d.cfg.Provider.Submit(provider.Submission{
 		Attempt:      AttemptID(o.Message, o.Attempt, o.Part),
-		Reference:    uint16(max(o.Reference, 0)), //nolint:gosec // 16 bits, or none
+		Reference:    uint16(max(o.Reference, 0)), // 16 bits, or none
 		HasReference: o.Reference >= 0,
 		Source:       o.Sender,
 		Destination:  o.Destination,
@@ -110,15 +110,18 @@ const (
 	CodeContentWaits      = "content_waits"      // the text's key could not be read just now
 )
 
+// hopeless reports that no later attempt could open the text.
+func hopeless(code string) bool { return code == CodeContentDestroyed || code == CodeContentUnreadable }
+
 func unopened(err error) provider.Outcome {
 	code := fault.CodeOf(err)
 	switch {
 	case code == fault.Unavailable, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return provider.Outcome{Kind: provider.NotSent, Code: CodeContentWaits, Detail: "the key of the text could not be read"}
 	case code == fault.NotFound:
-		return provider.Outcome{Kind: provider.Rejected, Code: CodeContentDestroyed, Detail: "the key of the text is destroyed; nothing was sent"}
+		return provider.Outcome{Kind: provider.NotSent, Code: CodeContentDestroyed, Detail: "the key of the text is destroyed; nothing was sent"}
 	}
-	return provider.Outcome{Kind: provider.Rejected, Code: CodeContentUnreadable, Detail: "the text could not be opened; nothing was sent"}
+	return provider.Outcome{Kind: provider.NotSent, Code: CodeContentUnreadable, Detail: "the text could not be opened; nothing was sent"}
 }
 
 // giveBack returns a message that was claimed and not opened.

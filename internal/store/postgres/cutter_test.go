@@ -20,6 +20,7 @@ type cutter struct {
 	armed  atomic.Int32 // how the next COMMIT is cut; 0: not at all
 	cuts   atomic.Int64
 	hold   sync.RWMutex // locked: new connections wait
+	frozen sync.RWMutex // locked: nothing is passed on, in either direction
 	wg     sync.WaitGroup
 }
 
@@ -53,6 +54,18 @@ func (c *cutter) arm(committed bool) {
 	}
 }
 
+// freeze stops the line as a partition of the network does: both sides hear nothing.
+func (c *cutter) freeze() (thaw func()) {
+	c.frozen.Lock()
+	return c.frozen.Unlock
+}
+
+// wait returns when the line works.
+func (c *cutter) wait(lock *sync.RWMutex) {
+	lock.RLock()
+	defer lock.RUnlock()
+}
+
 // holdNew keeps new connections waiting until the returned function is called.
 func (c *cutter) holdNew() (release func()) {
 	c.hold.Lock()
@@ -68,8 +81,7 @@ func (c *cutter) accept() {
 			return // the test is over
 		}
 		c.wg.Go(func() {
-			c.hold.RLock()
-			c.hold.RUnlock()
+			c.wait(&c.hold)
 			server, err := net.Dial("tcp", c.server)
 			if err != nil {
 				_ = client.Close()
@@ -99,6 +111,7 @@ func (c *cutter) requests(client, server net.Conn, cutting *atomic.Bool) {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := client.Read(buf)
+		c.wait(&c.frozen)
 		if n > 0 {
 			if bytes.Contains(bytes.ToLower(buf[:n]), []byte("commit\x00")) {
 				if c.armed.CompareAndSwap(cutBefore, 0) {
@@ -121,6 +134,7 @@ func (c *cutter) answers(client, server net.Conn, cutting *atomic.Bool) {
 	buf := make([]byte, 64<<10)
 	for {
 		n, err := server.Read(buf)
+		c.wait(&c.frozen)
 		if cutting.Load() && n > 0 {
 			c.cuts.Add(1) // the server has answered, so it has committed
 			return

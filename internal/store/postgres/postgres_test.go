@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/einmal/einmal/internal/ground/fault"
 	"github.com/einmal/einmal/internal/store"
 	"github.com/einmal/einmal/internal/store/postgres"
 	"github.com/einmal/einmal/internal/store/sqlstore"
@@ -61,14 +62,8 @@ func TestConformance(t *testing.T) {
 		Deadlocks: deadlocks,
 		Fragile: func(t *testing.T) storetest.Fragile {
 			t.Helper()
-			u := storetest.PostgresDatabase(t)
-			direct := open(t, u)
-			c := newCutter(t, u.Host)
-			u.Host = c.addr()
-			q := u.Query()
-			q.Set("sslmode", "disable") // the proxy has to read what is sent
-			u.RawQuery = q.Encode()
-			return storetest.Fragile{Store: open(t, u), Direct: direct, Arm: c.arm, Cut: c.cut, Hold: c.holdNew}
+			s, c, direct := behindProxy(t)
+			return storetest.Fragile{Store: s, Direct: open(t, direct), Arm: c.arm, Cut: c.cut, Hold: c.holdNew}
 		},
 	})
 }
@@ -157,5 +152,84 @@ func TestStartsBesideDecisions(t *testing.T) {
 	}
 	if err := s.PutPolicy(context.Background(), p); err != nil {
 		t.Errorf("the policy in force cannot be put beside a decision: %v", err)
+	}
+}
+
+// behindProxy opens a store on a new database behind a proxy.
+func behindProxy(t *testing.T) (store.Store, *cutter, *url.URL) {
+	t.Helper()
+	direct := storetest.PostgresDatabase(t)
+	c := newCutter(t, direct.Host)
+	u := *direct
+	u.Host = c.addr()
+	q := u.Query()
+	q.Set("sslmode", "disable") // the proxy has to read what is sent
+	u.RawQuery = q.Encode()
+	return open(t, &u), c, direct
+}
+
+// A server that answers nothing at all, behind a partition or with a stalled disk, keeps nobody: writes and
+// questions end as unavailable, and work goes on when it is back.
+func TestServerThatHangs(t *testing.T) {
+	s, c, _ := behindProxy(t)
+	ctx := context.Background()
+	thaw := c.freeze()
+	var wg sync.WaitGroup
+	for name, call := range map[string]func() error{
+		"write": func() error { _, err := s.EnsureMeta(ctx, "hang", "1"); return err },
+		"read":  func() error { _, err := s.Meta(ctx, "hang"); return err },
+		"ping":  func() error { return s.Ping(ctx) },
+	} {
+		wg.Go(func() {
+			if err := call(); fault.CodeOf(err) != fault.Unavailable || err == nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		})
+	}
+	wg.Wait() // each ends by itself, or this test does not
+	thaw()
+	if _, err := s.EnsureMeta(ctx, "hang", "1"); err != nil {
+		t.Errorf("after the line is back: %v", err)
+	}
+	if err := s.Ping(ctx); err != nil {
+		t.Errorf("after the line is back it is not ready: %v", err)
+	}
+}
+
+// A server that has become a standby answers questions and takes nothing: that is no defect, and not ready.
+func TestServerThatIsReadOnly(t *testing.T) {
+	u := storetest.PostgresDatabase(t)
+	ctx := context.Background()
+	s := open(t, u)
+	db, err := sql.Open("pgx", u.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	setReadOnly := func(value string) {
+		t.Helper()
+		name := strings.TrimPrefix(u.Path, "/")
+		for _, q := range []string{
+			"alter database " + name + " set default_transaction_read_only = " + value,
+			"select pg_terminate_backend(pid) from pg_stat_activity where datname = '" + name + "' and pid <> pg_backend_pid()",
+		} {
+			if _, err := db.ExecContext(ctx, "begin read write; "+q+"; commit"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	setReadOnly("on")
+	if _, err := s.EnsureMeta(ctx, "standby", "1"); fault.CodeOf(err) != fault.Unavailable || err == nil {
+		t.Errorf("a write on a standby: %v", err)
+	}
+	if err := s.Ping(ctx); err == nil {
+		t.Error("a standby is called ready")
+	}
+	setReadOnly("off")
+	if _, err := s.EnsureMeta(ctx, "standby", "1"); err != nil {
+		t.Errorf("after it is the primary again: %v", err)
+	}
+	if err := s.Ping(ctx); err != nil {
+		t.Errorf("after it is the primary again it is not ready: %v", err)
 	}
 }

@@ -23,9 +23,8 @@ func classify(err error) sqlstore.Class {
 	switch e.Code() & 0xff {
 	case sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_MISMATCH:
 		return sqlstore.Poison
-	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
-		return sqlstore.Again
-	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_INTERRUPT:
+	// Busy: we are the only writer, so another program holds the file, and busy_timeout has been waited for.
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_INTERRUPT:
 		return sqlstore.Refused
 	}
 	return sqlstore.Defect

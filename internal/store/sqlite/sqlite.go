@@ -108,7 +108,7 @@ func pragma(p string) string { return "_pragma=" + url.QueryEscape(p) }
 // dsn names the file with the settings of every connection.
 func dsn(path string, more ...string) string {
 	settings := append([]string{
-		pragma("busy_timeout(5000)"), pragma("journal_mode(wal)"), pragma("synchronous(full)"),
+		pragma("busy_timeout(3000)"), pragma("journal_mode(wal)"), pragma("synchronous(full)"),
 		pragma("wal_autocheckpoint(4000)"), pragma("cache_size(-16000)"), pragma("temp_store(memory)"),
 	}, more...)
 	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + strings.Join(settings, "&")

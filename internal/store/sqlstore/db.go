@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync/atomic"
 	"time"
 
 	"github.com/einmal/einmal/internal/ground/chaos"
@@ -29,6 +30,7 @@ type Store struct {
 	patience time.Duration
 	retried  func(Class)
 	version  int64
+	refusing atomic.Bool // the last transaction could not be written
 	next     referenceCounter
 	closing  func() error
 }
@@ -71,7 +73,8 @@ func (s *Store) Close() error {
 
 var readVersion = define(`select coalesce(max(version_id), 0) from goose_db_version`)
 
-// Ping reports whether the store answers, and with this release's schema.
+// Ping reports whether the store answers with this release's schema, and whether its last transaction could be
+// written: a disk that is full, or a server that has become a standby, still answers questions.
 func (s *Store) Ping(ctx context.Context) error {
 	var version int64
 	if err := s.read().row(ctx, readVersion, nil, scan1(&version)); err != nil {
@@ -80,7 +83,21 @@ func (s *Store) Ping(ctx context.Context) error {
 	if version != s.version {
 		return fault.New(fault.Unavailable, "the store's schema is version %d, and this release's is %d", version, s.version)
 	}
+	if s.refusing.Load() {
+		return fault.New(fault.Unavailable, "the store answers and takes nothing: the log says why").After(time.Second)
+	}
 	return nil
+}
+
+// wrote notes how the last transaction ended, and logs where that has changed. Nodes write many times a second
+// as long as they run, so the note is never old.
+func (s *Store) wrote(err error) {
+	switch {
+	case err == nil && s.refusing.CompareAndSwap(true, false):
+		s.log.Info("the store takes transactions again")
+	case err != nil && s.refusing.CompareAndSwap(false, true):
+		s.log.Error("the store takes nothing: requests are answered with 503 until it does", "error", err)
+	}
 }
 
 // Now is the store's clock.
@@ -128,10 +145,18 @@ func (t *tx) exec(ctx context.Context, q *template, r *rows, scalars ...any) (in
 	return res.RowsAffected()
 }
 
+// patientRead ends a question that the server does not answer at all. It is longer than its own statement_timeout.
+const patientRead = 6 * time.Second
+
 // query runs a statement and gives each row to scan.
 func (t *tx) query(ctx context.Context, q *template, r *rows, scan func(*sql.Rows) error, scalars ...any) error {
 	if len(q.columns) > 0 && r.len() == 0 {
 		return nil
+	}
+	if t.ctx == nil { // the read pool: a server that does not answer must not keep the caller
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, patientRead)
+		defer cancel()
 	}
 	res, err := t.e.QueryContext(ctx, q.sql(t.s.d, r.len()), r.args(q, t.s.d, plainAll(scalars))...)
 	if err != nil {

@@ -75,6 +75,7 @@ func (s *Store) persist(ctx context.Context, again bool, fn func(t *tx, again bo
 	for {
 		err := s.writer.write(ctx, s, func(t *tx) error { return fn(t, again) })
 		if err == nil {
+			s.wrote(nil)
 			return nil
 		}
 		var f *fault.Fault
@@ -98,6 +99,7 @@ func (s *Store) persist(ctx context.Context, again bool, fn func(t *tx, again bo
 			s.log.Error("a defect in a store statement", "error", err)
 			return fault.Wrap(err, fault.Internal, "the gateway could not store this")
 		default:
+			s.wrote(err)
 			return fault.Wrap(err, fault.Unavailable, "the store cannot be reached or is overloaded; nothing is lost, send the same request again").After(time.Second)
 		}
 	}

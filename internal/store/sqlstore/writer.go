@@ -21,7 +21,7 @@ type PoolWriter struct{ DB *sql.DB }
 
 // patientWrite ends a transaction whose server does not answer at all. It is longer than the session's own
 // limits, which end one that waits or works too long.
-const patientWrite = 15 * time.Second
+const patientWrite = 7 * time.Second
 
 func (w PoolWriter) write(ctx context.Context, s *Store, fn func(*tx) error) error {
 	ctx, cancel := context.WithTimeout(ctx, patientWrite)
