@@ -147,11 +147,11 @@ func (l *load) settled(ledger []simulator.Entry) bool {
 	return ok
 }
 
-// sending counts the messages that are being sent.
-func (l *load) sending() (n int) {
+// count counts the messages in a state.
+func (l *load) count(state message.State) (n int) {
 	all, _ := l.list()
 	for _, m := range all {
-		if m.State == message.Sending.String() {
+		if m.State == state.String() {
 			n++
 		}
 	}

@@ -109,7 +109,7 @@ func (l *load) paced(many int, rest time.Duration, done func() bool) {
 	var wg sync.WaitGroup
 	for range clients {
 		wg.Go(func() {
-			for l.count() < many && !done() {
+			for l.wished() < many && !done() {
 				l.pursue(l.next())
 				<-time.After(rest)
 			}
@@ -118,7 +118,7 @@ func (l *load) paced(many int, rest time.Duration, done func() bool) {
 	wg.Wait()
 }
 
-func (l *load) count() int {
+func (l *load) wished() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.wishes)

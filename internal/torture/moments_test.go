@@ -32,7 +32,7 @@ func TestKillsAtRandomMoments(t *testing.T) {
 				_ = p.cmd.Process.Signal(syscall.SIGKILL)
 			}()
 			w.load.repeat()
-			w.load.paced(w.load.count()+most, seldom, p.over)
+			w.load.paced(w.load.wished()+most, seldom, p.over)
 			<-dead
 			p.died(patience)
 			w.faults++
@@ -57,7 +57,7 @@ func TestPausedGateway(t *testing.T) {
 		}()
 		w.await("some messages to be sent", func() bool { return len(w.readLedger()) > window })
 		w.centre.signal(syscall.SIGSTOP)
-		w.await("a window of messages without an answer", func() bool { return w.load.sending() >= window })
+		w.await("a window of messages without an answer", func() bool { return w.load.count(message.Sending) >= window })
 		first.signal(syscall.SIGSTOP)
 		w.centre.signal(syscall.SIGCONT)
 		w.faults++
@@ -77,6 +77,31 @@ func TestPausedGateway(t *testing.T) {
 		if h := w.check(); w.engine.shared && !settledAfterAll(h) {
 			w.Error("no answer came after its attempt was called unknown: the pause was no test")
 		}
+	})
+}
+
+// A message centre hangs for longer than answers are waited for, and then gives them all: each is taken in, late, and
+// in the end nothing is unknown.
+//
+// covers: D9, I5, I7, I9
+func TestPausedMessageCentre(t *testing.T) {
+	onEveryStore(t, func(w *world) {
+		w.load.endings = []string{"00", "02", "14"}
+		gateway := w.start("node", "")
+		sent := make(chan struct{})
+		go func() {
+			defer close(sent)
+			w.load.paced(pausedIntents/2, rest, gateway.over)
+		}()
+		w.await("some messages to be sent", func() bool { return len(w.readLedger()) > window })
+		w.centre.signal(syscall.SIGSTOP)
+		w.await("an answer to be missed", func() bool { return w.load.count(message.Unknown) > 0 })
+		w.centre.signal(syscall.SIGCONT)
+		<-sent
+		w.await("the late answers", func() bool { return w.load.count(message.Unknown) == 0 })
+		w.settle()
+		gateway.stop()
+		w.check()
 	})
 }
 
