@@ -153,12 +153,11 @@ func (c *checker) short(pointer, value string, most int) {
 }
 
 func (c *checker) names() {
-	for _, f := range []struct{ pointer, value string }{
-		{"#/event/type", c.sub.Event.Type}, {"#/event/id", c.sub.Event.ID}, {"#/event/version", c.sub.Event.Version},
-		{"#/template/id", c.sub.Template.ID}, {"#/template/version", c.sub.Template.Version},
-		{"#/correlation_id", c.sub.CorrelationID},
-	} {
-		c.short(f.pointer, f.value, MaxName)
+	for _, n := range c.sub.names() {
+		c.short(n.pointer, *n.value, MaxName)
+		if strings.ContainsFunc(*n.value, unseen) {
+			c.wrong(n.pointer, "leave out invisible characters, such as marks of direction, zero-width spaces and line breaks")
+		}
 	}
 }
 

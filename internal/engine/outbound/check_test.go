@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/ground/fault"
 )
 
@@ -19,29 +20,36 @@ func TestWrongFields(t *testing.T) {
 		pointer string
 		says    string
 	}{
-		"no purpose":         {func(s *Submission) { s.Purpose = "" }, "#/purpose", "alert, login, order, sale"},
-		"misspelt purpose":   {func(s *Submission) { s.Purpose = "oder" }, "#/purpose", "order"},
-		"no destination":     {func(s *Submission) { s.To = "" }, "#/to", "+1202"},
-		"letters":            {func(s *Submission) { s.To = "202-555-CALL" }, "#/to", "digits"},
-		"unknown region":     {func(s *Submission) { s.Region = "XX" }, "#/region", "ISO 3166"},
-		"impossible sender":  {func(s *Submission) { s.Sender = "a sender with 2718281828" }, "#/sender", "at most 11"},
-		"no text":            {func(s *Submission) { s.Text = "" }, "#/text", "write the text"},
-		"long text":          {func(s *Submission) { s.Text = long }, "#/text", "it needs 2 parts"},
-		"text with U+0000":   {func(s *Submission) { s.Text = "2718281828\x00" }, "#/text", "U+0000"},
-		"text of broken":     {func(s *Submission) { s.Text = "2718281828\xff" }, "#/text", "UTF-8"},
-		"long event id":      {func(s *Submission) { s.Event.ID = long }, "#/event/id", "128"},
-		"event with U+0000":  {func(s *Submission) { s.Event.Type = "\x00" }, "#/event/type", "U+0000"},
-		"long template":      {func(s *Submission) { s.Template.Version = long }, "#/template/version", "128"},
-		"long correlation":   {func(s *Submission) { s.CorrelationID = long }, "#/correlation_id", "128"},
-		"no event version":   {func(s *Submission) { s.Event.Version = "" }, "#/event/version", "the purpose order needs it"},
-		"no duration":        {func(s *Submission) { s.ValidFor = "2718281828" }, "#/valid_for", "from 1s to 72h"},
-		"too short":          {func(s *Submission) { s.ValidFor = "999ms" }, "#/valid_for", "from 1s to 72h"},
-		"too long":           {func(s *Submission) { s.ValidFor = "72h1s" }, "#/valid_for", "from 1s to 72h"},
-		"too long for codes": {func(s *Submission) { s.Purpose, s.ValidFor = "login", "11m" }, "#/valid_for", "from 1s to 10m"},
-		"many metadata":      {func(s *Submission) { s.Metadata = many(MaxMetadata + 1) }, "#/metadata", "at most 20 keys"},
-		"long metadata":      {func(s *Submission) { s.Metadata = map[string]string{"k": long + long} }, "#/metadata", "at most 256"},
-		"nameless metadata":  {func(s *Submission) { s.Metadata = map[string]string{"": "x"} }, "#/metadata", "1 to 64"},
-		"broken metadata":    {func(s *Submission) { s.Metadata = map[string]string{"k": "2718281828\x00"} }, "#/metadata", "U+0000"},
+		"no purpose":          {func(s *Submission) { s.Purpose = "" }, "#/purpose", "alert, login, order, sale"},
+		"misspelt purpose":    {func(s *Submission) { s.Purpose = "oder" }, "#/purpose", "order"},
+		"no destination":      {func(s *Submission) { s.To = "" }, "#/to", "+1202"},
+		"letters":             {func(s *Submission) { s.To = "202-555-CALL" }, "#/to", "digits"},
+		"unknown region":      {func(s *Submission) { s.Region = "XX" }, "#/region", "ISO 3166"},
+		"impossible sender":   {func(s *Submission) { s.Sender = "a sender with 2718281828" }, "#/sender", "at most 11"},
+		"no text":             {func(s *Submission) { s.Text = "" }, "#/text", "write the text"},
+		"long text":           {func(s *Submission) { s.Text = long }, "#/text", "it needs 2 parts"},
+		"text with U+0000":    {func(s *Submission) { s.Text = "2718281828\x00" }, "#/text", "U+0000"},
+		"text of broken":      {func(s *Submission) { s.Text = "2718281828\xff" }, "#/text", "UTF-8"},
+		"long event id":       {func(s *Submission) { s.Event.ID = long }, "#/event/id", "128"},
+		"event with U+0000":   {func(s *Submission) { s.Event.Type = "\x00" }, "#/event/type", "U+0000"},
+		"long template":       {func(s *Submission) { s.Template.Version = long }, "#/template/version", "128"},
+		"long correlation":    {func(s *Submission) { s.CorrelationID = long }, "#/correlation_id", "128"},
+		"direction in event":  {func(s *Submission) { s.Event.ID = "A\u202e-1" }, "#/event/id", "invisible"},
+		"joiner at the end":   {func(s *Submission) { s.Event.Type = "order\u200b" }, "#/event/type", "invisible"},
+		"control in version":  {func(s *Submission) { s.Event.Version = "1\x1b[0m" }, "#/event/version", "invisible"},
+		"isolate in template": {func(s *Submission) { s.Template.ID = "\u2066t" }, "#/template/id", "invisible"},
+		"byte order mark":     {func(s *Submission) { s.Template.Version = "\ufeff3" }, "#/template/version", "invisible"},
+		"broken correlation":  {func(s *Submission) { s.CorrelationID = "a\u2028b" }, "#/correlation_id", "invisible"},
+		"blank event id":      {func(s *Submission) { s.Event.ID = " \u3000" }, "#/event/id", "the purpose order needs it"},
+		"no event version":    {func(s *Submission) { s.Event.Version = "" }, "#/event/version", "the purpose order needs it"},
+		"no duration":         {func(s *Submission) { s.ValidFor = "2718281828" }, "#/valid_for", "from 1s to 72h"},
+		"too short":           {func(s *Submission) { s.ValidFor = "999ms" }, "#/valid_for", "from 1s to 72h"},
+		"too long":            {func(s *Submission) { s.ValidFor = "72h1s" }, "#/valid_for", "from 1s to 72h"},
+		"too long for codes":  {func(s *Submission) { s.Purpose, s.ValidFor = "login", "11m" }, "#/valid_for", "from 1s to 10m"},
+		"many metadata":       {func(s *Submission) { s.Metadata = many(MaxMetadata + 1) }, "#/metadata", "at most 20 keys"},
+		"long metadata":       {func(s *Submission) { s.Metadata = map[string]string{"k": long + long} }, "#/metadata", "at most 256"},
+		"nameless metadata":   {func(s *Submission) { s.Metadata = map[string]string{"": "x"} }, "#/metadata", "1 to 64"},
+		"broken metadata":     {func(s *Submission) { s.Metadata = map[string]string{"k": "2718281828\x00"} }, "#/metadata", "U+0000"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
@@ -91,5 +99,31 @@ func TestLimits(t *testing.T) {
 	code.ValidFor, code.Text = "1s", strings.Repeat("ж", 70)
 	if a := b.submit(code); a.Encoding != UCS2 {
 		t.Errorf("encoding %s", a.Encoding)
+	}
+}
+
+// White space around a name makes no second message.
+//
+// covers: D7
+func TestNamesAreTrimmed(t *testing.T) {
+	b := newBench(t)
+	named := order("A-1")
+	named.Template, named.CorrelationID = intent.Template{ID: "t", Version: "3"}, "c-1"
+	first := b.submit(named)
+	spaced := named
+	for _, n := range spaced.names() {
+		*n.value = "\u00a0 \t" + *n.value + "\u3000\n"
+	}
+	a := b.submit(spaced)
+	if a.Decision.Action != intent.Suppress || a.Decision.Message.ID != first.Decision.Message.ID {
+		t.Errorf("with spaces around its names: %s", a.Decision.Action)
+	}
+	if spaced.Event.ID == "A-1" {
+		t.Error("the caller's own submission was changed")
+	}
+	b = newBench(t)
+	got := b.store.saved(b.submit(spaced).Decision.Message.ID)
+	if got.Event != named.Event || got.Template != named.Template || got.CorrelationID != "c-1" {
+		t.Errorf("stored: %q %q %q", got.Event, got.Template, got.CorrelationID)
 	}
 }

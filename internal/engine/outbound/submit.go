@@ -26,6 +26,7 @@ const retryAfter = time.Second
 // Errors are faults: Invalid with all wrong fields, IdempotencyMismatch with the members that differ,
 // InProgress, and Unavailable, after which the same request may be sent again with the same idempotency key.
 func (s *Service) Submit(ctx context.Context, sub Submission) (Answer, error) {
+	sub.trimNames()
 	answer, err := s.submit(ctx, &sub)
 	s.metrics.count(&sub, answer, err)
 	if err == nil && !answer.DryRun {
