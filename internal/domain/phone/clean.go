@@ -14,17 +14,21 @@ func clean(raw string) (string, error) {
 		return "", ErrTooLong
 	}
 	var b strings.Builder
-	for _, r := range fold(raw) {
+	folded := withoutScheme(fold(raw))
+	for _, r := range folded {
 		switch {
 		case '0' <= r && r <= '9':
 			b.WriteRune(r)
 		case r == '+' && b.Len() == 0:
 			b.WriteRune(r)
+		case separates(r):
+		case several(folded):
+			return "", ErrSeveral
 		case unicode.IsLetter(r):
-			return "", letters(raw)
+			return "", letters(folded)
 		case r == '#' || r == ';' || r == ',':
 			return "", ErrExtension
-		case !separates(r):
+		default:
 			return "", ErrCharacter
 		}
 	}
@@ -32,6 +36,39 @@ func clean(raw string) (string, error) {
 		return "", ErrNoDigits
 	}
 	return b.String(), nil
+}
+
+// withoutScheme drops the scheme of a telephone URI (RFC 3966, section 3), in any letter case. Its parameters are
+// refused like whatever else comes behind a number.
+func withoutScheme(folded string) string {
+	const scheme = "tel:"
+	s := strings.TrimSpace(folded)
+	if len(s) >= len(scheme) && strings.EqualFold(s[:len(scheme)], scheme) {
+		return s[len(scheme):]
+	}
+	return folded
+}
+
+// several reports whether there are two numbers in what was given. Digits that are too few for a number do not
+// count: they are an extension, or what was dialled after the call was answered.
+func several(folded string) bool {
+	numbers := 0
+	for _, piece := range strings.FieldsFunc(folded, divides) {
+		if digits := strings.Map(onlyDigits, piece); len(digits) >= minNational {
+			numbers++
+		}
+	}
+	return numbers > 1
+}
+
+// divides reports whether a character cannot be within one number. A number sign comes before an extension only.
+func divides(r rune) bool { return r != '#' && onlyDigits(r) < 0 && !separates(r) }
+
+func onlyDigits(r rune) rune {
+	if '0' <= r && r <= '9' {
+		return r
+	}
+	return -1
 }
 
 // letters tells an extension ("ext. 7", "x7") from a number that is spelt as a word.

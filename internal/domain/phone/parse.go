@@ -15,6 +15,7 @@ var (
 	ErrLocal     = errors.New("the area code is missing: write the full number, like +12025550123")
 	ErrLetters   = errors.New("letters are not allowed: write the number in digits, like +12025550123")
 	ErrExtension = errors.New("an extension cannot be texted: leave it out")
+	ErrSeveral   = errors.New("more than one number: a message goes to one, so send a request for each")
 	ErrCharacter = errors.New("unexpected character: a number is written in digits, with spaces, dashes, dots or brackets between them, like +1 202 555 0123")
 	ErrNoRegion  = errors.New("no country: begin with + and the country code, like +12025550123, or give the region of the local form")
 	ErrRegion    = errors.New("unknown region: give two letters of ISO 3166-1, like DE or US")

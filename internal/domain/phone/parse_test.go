@@ -146,7 +146,11 @@ func TestRefusals(t *testing.T) {
 		{"", "", ErrNoDigits}, {"+", "", ErrNoDigits}, {"   ", "US", ErrNoDigits}, {"\u200b", "US", ErrNoDigits},
 		{"1-800-FLOWERS", "US", ErrLetters}, {"SHOP", "", ErrLetters}, {"٠٧٧٠٠ ل", "GB", ErrLetters},
 		{"+12025550123x7", "", ErrExtension}, {"+12025550123#7", "", ErrExtension}, {"+12025550123;7", "", ErrExtension}, {"+12025550123,,7", "", ErrExtension},
-		{"2025550123", "", ErrNoRegion}, {"0044 7700 900123", "", ErrNoRegion},
+		{"+12025550123x1234567", "", ErrSeveral}, {"+12025550123#1234567", "", ErrExtension},
+		{"+12025550123,+12025550143", "", ErrSeveral}, {"+12025550123; +12025550143", "", ErrSeveral}, {"2025550123, 2025550143", "US", ErrSeveral},
+		{"+12025550123 +12025550143", "", ErrSeveral}, {"+12025550123/+12025550143", "", ErrSeveral}, {"+12025550123 or +12025550143", "", ErrSeveral},
+		{"tel:+12025550123;ext=7", "", ErrExtension}, {"tel:2025550123", "", ErrNoRegion}, {"tel:", "", ErrNoDigits}, {"tel:tel:+12025550123", "", ErrLetters},
+		{"sms:+12025550123", "", ErrLetters}, {"2025550123", "", ErrNoRegion}, {"0044 7700 900123", "", ErrNoRegion},
 		{"2025550123", "XX", ErrRegion}, {"2025550123", "USA", ErrRegion}, {"+12025550123", "ZZ", ErrRegion},
 		{"+0 123 456", "", ErrCountry}, {"+999 12345678", "", ErrCountry},
 		{"911", "US", ErrTooShort}, {"112", "DE", ErrTooShort}, {"12345", "DE", ErrTooShort}, {"+4412", "", ErrTooShort}, {"+1", "", ErrTooShort},
@@ -177,6 +181,19 @@ func TestDigitsOfAllScripts(t *testing.T) {
 	for _, script := range []string{"0123456789", "٠١٢٣٤٥٦٧٨٩", "۰۱۲۳۴۵۶۷۸۹", "०१२३४५६७८९", "০১২৩৪৫৬৭৮৯", "๐๑๒๓๔๕๖๗๘๙", "０１２３４５６７８９", "𝟘𝟙𝟚𝟛𝟜𝟝𝟞𝟟𝟠𝟡"} {
 		if got := fold(script); got != "0123456789" {
 			t.Errorf("%s read as %s", script, got)
+		}
+	}
+}
+
+// A telephone URI without parameters (RFC 3966) is its number.
+//
+// covers: D2
+func TestTelephoneURIs(t *testing.T) {
+	for raw, region := range map[string]string{
+		"tel:+12025550123": "", "TEL:+1-202-555-0123": "", " tel:+1(202)555.0123": "", "\u202atel:+12025550123\u202c": "", "tel:202-555-0123": "US",
+	} {
+		if got, err := Parse(raw, region); err != nil || got.E164() != "+12025550123" {
+			t.Errorf("%q: %q, %v", raw, got.E164(), err)
 		}
 	}
 }
