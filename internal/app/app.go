@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -101,13 +102,16 @@ func (a *App) openFolder(context.Context) (err error) {
 }
 
 func (a *App) openStore(ctx context.Context) (err error) {
-	folder, err := secret.OpenFolder(keysFolder(a.cfg))
-	if err != nil {
-		return err
-	}
 	retries := a.metrics.Counter("store_retries_total", "Transactions that were made again, by the class of the error.", "class")
 	count := func(c sqlstore.Class) { retries.WithLabelValues(c.String()).Inc() }
 	if a.store, err = openStore(ctx, a.cfg, a.log, count); err != nil {
+		return err
+	}
+	if err := refuseLostKeys(ctx, a.store, keysFolder(a.cfg)); err != nil {
+		return err
+	}
+	folder, err := secret.OpenFolder(keysFolder(a.cfg))
+	if err != nil {
 		return err
 	}
 	a.identity, a.sealer = secret.NewIdentity(folder.Identity), secret.NewSealer(folder.Sealing, a.store)
@@ -118,6 +122,16 @@ func (a *App) openStore(ctx context.Context) (err error) {
 		return err
 	}
 	a.adminKey, err = ensureAdminKey(ctx, a.store, a.identity, a.tenant, a.cfg.Data)
+	return err
+}
+
+// refuseLostKeys keeps new keys from being made for a store that has its own somewhere else.
+func refuseLostKeys(ctx context.Context, s store.Registry, keys string) error {
+	known, err := s.Meta(ctx, "identity_check")
+	if missing := secret.Missing(keys); err == nil && known != "" && len(missing) > 0 {
+		err = fmt.Errorf("the store has its keys and %s does not hold %s: bring back the folder that belongs to this store",
+			keys, strings.Join(missing, " and "))
+	}
 	return err
 }
 

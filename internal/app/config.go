@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/einmal/einmal/internal/domain/phone"
 )
 
 // Config is everything that can be set. Its tags are the members of the configuration file.
@@ -162,6 +164,14 @@ func (c Config) check() error {
 	if c.Data == "" {
 		return fmt.Errorf("data: name a folder")
 	}
+	if _, err := phone.ParseSender(c.Sender); c.Sender != "" && err != nil {
+		return fmt.Errorf("sender: %w", err)
+	}
+	for name, d := range map[string]Duration{"receipts.grace": c.Receipts.Grace, "receipts.look_back": c.Receipts.LookBack} {
+		if time.Duration(d) < time.Second {
+			return fmt.Errorf("%s: at least 1s", name)
+		}
+	}
 	if len(c.Connections) > 1 {
 		return fmt.Errorf("connections: this release sends over one connection; %d are named", len(c.Connections))
 	}
@@ -169,11 +179,26 @@ func (c Config) check() error {
 		if err := k.check(); err != nil {
 			return fmt.Errorf("connections.%s: %w", name, err)
 		}
+		if c.Receipts.Grace <= k.ResponseTimeout {
+			return fmt.Errorf("receipts.grace: longer than connections.%s.response_timeout (%s), or a receipt is given up before its answer is",
+				name, time.Duration(k.ResponseTimeout))
+		}
 	}
 	return nil
 }
 
+// maxWindow is far above what any operator allows.
+const maxWindow = 10_000
+
 func (k Connection) check() error {
+	if k.Window < 1 || k.Window > maxWindow {
+		return fmt.Errorf("window: from 1 to %d", maxWindow)
+	}
+	for name, d := range map[string]Duration{"response_timeout": k.ResponseTimeout, "enquire_link": k.EnquireLink} {
+		if time.Duration(d) < 100*time.Millisecond || time.Duration(d) > time.Hour {
+			return fmt.Errorf("%s: from 100ms to 1h", name)
+		}
+	}
 	for _, by := range k.Lookup.By {
 		if by != lookupOwnReference {
 			return fmt.Errorf("lookup.by: %q is not yet supported; this release knows %s", by, lookupOwnReference)
@@ -198,9 +223,16 @@ func (k Connection) checkSMPP() error {
 	if k.Ledger != "" || k.NoEcho {
 		return fmt.Errorf("ledger and no_echo belong to a simulator")
 	}
-	for name, value := range map[string]string{"system_id": k.SystemID, "password": k.Password} {
-		if _, err := resolve(value); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+	for _, s := range []struct {
+		name, value string
+		most        int // octets, SMPP 3.4 section 4.1.1
+	}{{"system_id", k.SystemID, 15}, {"password", k.Password, 8}, {"system_type", k.SystemType, 12}} {
+		value, err := resolve(s.value)
+		if err != nil {
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+		if len(value) > s.most {
+			return fmt.Errorf("%s: at most %d octets, as SMPP has it", s.name, s.most)
 		}
 	}
 	return nil

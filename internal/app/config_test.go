@@ -58,6 +58,11 @@ func TestWrongConfig(t *testing.T) {
 		"connections: {a: {kind: smpp, address: 'x:1', lookup: {by: [external_id], source: s}}}": "not yet supported",
 		"connections: {a: {kind: smpp, address: 'x:1', lookup: {by: [own_reference]}}}":          "lookup.source",
 		"connections: {a: {kind: smpp, address: 'x:1', ledger: f}}":                              "belong to a simulator",
+		"connections: {a: {kind: simulator, window: -4}}":                                        "from 1 to 10000",
+		"connections: {a: {kind: simulator, response_timeout: 1ns}}":                             "100ms",
+		"connections: {a: {kind: smpp, address: 'x:1', system_id: abcdefghijklmnop}}":            "15 octets",
+		"sender: this sender is far too long":                                                    "sender",
+		"receipts: {grace: 5s}":                                                                  "response_timeout",
 		"connections: {a: {kind: simulator}, b: {kind: simulator}}":                              "one connection",
 	} {
 		if _, err := load(t, text, app.Flags{}); err == nil || !strings.Contains(err.Error(), want) {
@@ -66,5 +71,13 @@ func TestWrongConfig(t *testing.T) {
 	}
 	if _, err := load(t, "connections: {a: {kind: smpp, address: 'x:1'}}", app.Flags{Ledger: "f"}); err == nil {
 		t.Error("a ledger for a connection that is no simulator was taken")
+	}
+}
+
+func TestEmptyConfigIsTheDefault(t *testing.T) {
+	for _, text := range []string{"", "# nothing yet\n"} {
+		if c, err := load(t, text, app.Flags{}); err != nil || c.Listen.HTTP != "127.0.0.1:8080" {
+			t.Errorf("%q: %v, listening on %q", text, err, c.Listen.HTTP)
+		}
 	}
 }

@@ -23,7 +23,7 @@ func Load(file string, f Flags) (Config, error) {
 		if err != nil {
 			return c, fmt.Errorf("the configuration file %s cannot be read: %w", file, err)
 		}
-		if err := yaml.UnmarshalWithOptions(b, &c, yaml.Strict()); err != nil {
+		if err := readYAML(b, &c); err != nil {
 			return c, fmt.Errorf("the configuration file %s:\n%s", file, yaml.FormatError(err, false, true))
 		}
 	}
@@ -39,7 +39,23 @@ func Load(file string, f Flags) (Config, error) {
 	if err := c.takeSimulatorFlags(f); err != nil {
 		return c, err
 	}
-	return c, c.check()
+	if err := c.check(); err != nil && file != "" {
+		return c, fmt.Errorf("the configuration (file %s): %w", file, err)
+	} else if err != nil {
+		return c, fmt.Errorf("the configuration: %w", err)
+	}
+	return c, nil
+}
+
+// readYAML reads a file into the defaults. One without content leaves them; the decoder would clear them.
+func readYAML(b []byte, c *Config) error {
+	for line := range strings.Lines(string(b)) {
+		line = strings.TrimSpace(line)
+		if line != "" && line[0] != '#' && line != "---" {
+			return yaml.UnmarshalWithOptions(b, c, yaml.Strict())
+		}
+	}
+	return nil
 }
 
 // takeSimulatorFlags sets what belongs to the built-in simulator.

@@ -108,7 +108,8 @@ func TestPortInUse(t *testing.T) {
 	start(t, c) // the failed start left nothing locked
 }
 
-// A gateway with another key than the store's does not start, and says which file is wrong.
+// A gateway whose keys are lost, or are others than its store's, does not start, makes none instead, and says
+// which file is wrong.
 func TestOtherKeysAreRefused(t *testing.T) {
 	for _, name := range []string{"identity.key", "sealing.key"} {
 		c := testConfig(t, "sqlite")
@@ -117,10 +118,19 @@ func TestOtherKeysAreRefused(t *testing.T) {
 		g.stop()
 		path := filepath.Join(c.Data, "keys", name)
 		must(t, os.Rename(path, path+".old"))
-		err := app.New(c, slog.New(slog.DiscardHandler)).Start(context.Background())
-		if err == nil || !strings.Contains(err.Error(), "key") {
-			t.Fatalf("%s: %v", name, err)
+		refused := func(what string) {
+			t.Helper()
+			err := app.New(c, slog.New(slog.DiscardHandler)).Start(context.Background())
+			if err == nil || !strings.Contains(err.Error(), "key") {
+				t.Fatalf("%s %s: %v", name, what, err)
+			}
 		}
+		refused("lost")
+		if _, err := os.Stat(path); err == nil {
+			t.Fatalf("another %s was made", name)
+		}
+		must(t, os.WriteFile(path, []byte(strings.Repeat("ab", 32)+"\n"), 0o600))
+		refused("changed")
 		must(t, os.Rename(path+".old", path))
 		start(t, c)
 	}

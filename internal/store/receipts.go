@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/einmal/einmal/internal/domain/evidence"
@@ -64,10 +65,21 @@ func NewsOf(r *LoggedReceipt) News {
 		Final: r.Kind == "receipt", ErrorCode: r.ErrorCode, Handset: r.Source, DoneDate: r.DoneDate,
 	}
 	if r.Kind == "unreadable" {
-		facts.Problem = "the event is in a format that is not known"
+		facts.Problem = problemOf(r.Parsed)
 	}
 	return News{
 		Evidence: evidence.Evidence{Kind: evidence.Receipt, Receipt: facts},
 		IDSpace:  r.IDSpace, Connection: r.Connection, Reference: -1, EventKey: r.EventKey,
 	}
+}
+
+// problemOf is what kept the parser from reading a receipt.
+func problemOf(parsed string) string {
+	var p struct {
+		Problem string `json:"problem"`
+	}
+	if json.Unmarshal([]byte(parsed), &p) != nil || p.Problem == "" {
+		return "the event is in a format that is not known"
+	}
+	return p.Problem
 }

@@ -29,7 +29,7 @@ func (c *Case) receipt(e Evidence, now clock.Micros) error {
 		ev.Kind = EventRepeated // the first of its kind has an exception already (R10)
 	case unreadable:
 		ev.Kind = EventConflict
-		c.except(exception.Unreadable, e, now, fmt.Sprintf("the status %q has no documented meaning on this connection", e.Receipt.Status))
+		c.except(exception.Unreadable, e, now, whyUnreadable(e.Receipt))
 	case denied:
 		ev.Kind = EventConflict
 		c.except(exception.Conflicting, e, now, fmt.Sprintf("a receipt says %s for an attempt that was answered with %s", reported, a.Outcome))
@@ -84,4 +84,13 @@ func receiptDetail(r *ReceiptFacts) map[string]string {
 		d["error_code"] = r.ErrorCode
 	}
 	return d
+}
+
+// whyUnreadable says why a receipt whose attempt is known moves nothing.
+func whyUnreadable(r *ReceiptFacts) string {
+	if r.Problem != "" {
+		return r.Problem
+	}
+	const enough = 40 // of a status that is none
+	return fmt.Sprintf("the status %.*q has no documented meaning on this connection", enough, r.Status)
 }

@@ -46,6 +46,17 @@ func OpenFolder(dir string) (*Folder, error) {
 	return f, err
 }
 
+// Missing lists the files of a folder that OpenFolder would make.
+func Missing(dir string) []string {
+	var names []string
+	for _, name := range []string{IdentityFile, SealingFile} {
+		if !exists(dir, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 func exists(dir, name string) bool {
 	_, err := os.Lstat(filepath.Join(dir, name))
 	return !errors.Is(err, fs.ErrNotExist)

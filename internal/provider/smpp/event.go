@@ -166,6 +166,8 @@ func readReceipt(out *provider.Parsed, pdu *wire.PDU, octets []byte) {
 	switch {
 	case len(out.ExternalID) == 0 && !out.HasReference:
 		unreadable(out, t.Problem, "no message id")
+	case out.Problem != "":
+		unreadable(out, out.Problem, "")
 	case !known && out.Status == "":
 		unreadable(out, t.Problem, "no status")
 	case state == receipt.EnRoute || state == receipt.Accepted:
@@ -223,8 +225,11 @@ func receiptState(out *provider.Parsed, pdu *wire.PDU, stat string) (receipt.Sta
 	state, _, known := receipt.StateOfSMPP(stat)
 	if n, ok := pdu.TLVUint(wire.TagMessageState); ok && n <= 0xFF {
 		out.Extra["message_state"] = strconv.FormatUint(uint64(n), 10)
-		byNumber, _, listed := receipt.StateOfMessageState(uint8(n))
+		byNumber, final, listed := receipt.StateOfMessageState(uint8(n))
 		switch {
+		case known && listed && byNumber != state && final && state.Final():
+			out.Problem = "stat and message_state name two different final states"
+			return "", false
 		case known && listed && byNumber != state:
 			out.Warnings = append(out.Warnings, "message_state and stat differ, stat was read")
 		case !known:

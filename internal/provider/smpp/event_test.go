@@ -112,7 +112,7 @@ func tlv(tag wire.Tag, v string) wire.TLV { return wire.TLV{Tag: tag, Value: []b
 func TestReceiptTLVs(t *testing.T) {
 	p := smpp.Parse(deliver(t, 0x04, 0, "id:2065473326 stat:DELIVRD err:000",
 		tlv(wire.TagReceiptedMessageID, "7b1c9f2e\x00"), tlv(wire.TagUserMessageReference, "\x12\x67"),
-		tlv(wire.TagNetworkErrorCode, "\x03\x08\x02"), tlv(wire.TagMessageState, "\x05")))
+		tlv(wire.TagNetworkErrorCode, "\x03\x08\x02"), tlv(wire.TagMessageState, "\x01")))
 	if string(p.ExternalID) != "7b1c9f2e" || p.Extra["text_id"] != "2065473326" || !p.HasReference || p.Reference != 4711 {
 		t.Errorf("ids: %+v", p)
 	}
@@ -210,5 +210,22 @@ func TestDataSM(t *testing.T) {
 	if got := smpp.Parse(b); got.Kind != provider.KindReceipt || string(got.ExternalID) != "7" || got.State != "undelivered" ||
 		got.ErrorCode != "12b" || got.Source != "12025550143" || len(got.Warnings) != 0 {
 		t.Errorf("%+v", got)
+	}
+}
+
+// A receipt that names two final states says nothing: it moves no message and goes to a person.
+//
+// covers: R4, R6
+func TestAReceiptThatContradictsItself(t *testing.T) {
+	raw := receiptPDU(t, &wire.Message{ShortMessage: []byte("id:9 stat:UNDELIV err:000")},
+		wire.TLV{Tag: wire.TagMessageState, Value: []byte{2}}, wire.TLV{Tag: wire.TagReceiptedMessageID, Value: []byte("9\x00")})
+	got := smpp.Parse(raw)
+	if got.Kind != provider.KindUnreadable || got.State != "" || got.Status != "UNDELIV" || string(got.ExternalID) != "9" || got.Problem == "" {
+		t.Errorf("it was read as %+v", got)
+	}
+	// One that is not final yields to the one that is.
+	raw = receiptPDU(t, &wire.Message{ShortMessage: []byte("id:9 stat:DELIVRD err:000")}, wire.TLV{Tag: wire.TagMessageState, Value: []byte{1}})
+	if got := smpp.Parse(raw); got.Kind != provider.KindReceipt || got.State != "delivered" {
+		t.Errorf("it was read as %+v", got)
 	}
 }
