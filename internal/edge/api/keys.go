@@ -2,6 +2,9 @@ package api
 
 import (
 	"context"
+	"fmt"
+	"strings"
+	"unicode"
 
 	"github.com/einmal/einmal/internal/ground/fault"
 	"github.com/einmal/einmal/internal/ground/secret"
@@ -75,15 +78,24 @@ func (a *API) createKey(ctx context.Context, in *createKeyIn) (NewKeyView, error
 	return NewKeyView{KeyView: keyView(&k), Key: made.Text()}, err
 }
 
+const rightName = "write who or what uses the key"
+
+// unshown reports whether a character steers what shows it, or cannot be seen: a key's name stands in timelines
+// and lists for the person who did something.
+func unshown(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
+
 func decodeKey(in *createKeyIn) (name string, scopes Scopes, err error) {
 	var names []string
 	err = decodeSmall(in.ContentType, in.RawBody, func(d *decoder) members {
-		return members{{"name", d.required(&name)}, {"scopes", d.list(&names)}}
-	}, "name", "scopes")
+		return members{{"name", d.required(&name, rightName)}, {"scopes", d.list(&names)}}
+	}, needed{"name", rightName}, needed{"scopes", fmt.Sprintf("give at least one of %s", AllScopes())})
 	if err != nil {
 		return "", nil, err
 	}
 	d := &decoder{}
+	if strings.ContainsFunc(name, unshown) {
+		d.wrong("#/name", "leave out control characters and invisible ones")
+	}
 	if len(name) > maxKeyName {
 		d.wrong("#/name", "too long: at most %d bytes", maxKeyName)
 	}

@@ -104,6 +104,8 @@ func eventWords(e *evidence.Event) string {
 		return "The worker that had the message is gone. What it had begun to send has an unknown outcome."
 	case evidence.EventExpired:
 		return "It waited longer than it was valid, and was not sent."
+	case evidence.EventFailed:
+		return failedSentence(e)
 	case evidence.EventCancelled:
 		return "It was cancelled before it was sent."
 	case evidence.EventClosed:
@@ -125,6 +127,26 @@ func outcomeSentence(e *evidence.Event) string {
 		s += fmt.Sprintf(" (%s)", joined(code, e.Detail["name"]))
 	}
 	return s + "."
+}
+
+// lostTexts are the codes of texts that cannot be opened any more, in words.
+var lostTexts = map[string]string{
+	"content_destroyed":  "the key it was sealed with is destroyed",
+	"content_unreadable": "it does not fit the key it was sealed with",
+}
+
+// failedSentence says why a message never can be sent. The text's codes are the gateway's own and not a
+// provider's.
+func failedSentence(e *evidence.Event) string {
+	code := e.Detail["code"]
+	words, lost := lostTexts[code]
+	switch {
+	case lost:
+		return fmt.Sprintf("It was not sent: its text cannot be opened any more (%s).", words)
+	case code == "":
+		return "It was not sent, and nothing more will be tried."
+	}
+	return fmt.Sprintf("It was not sent, and nothing more will be tried (%s).", joined(code, e.Detail["name"]))
 }
 
 func joined(code, name string) string {

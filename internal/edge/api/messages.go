@@ -6,6 +6,7 @@ import (
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/domain/phone"
+	"github.com/einmal/einmal/internal/engine/outbound"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/fault"
 	"github.com/einmal/einmal/internal/ground/ident"
@@ -50,7 +51,7 @@ func messagePlace(m *store.Message) (clock.Micros, [16]byte) { return m.CreatedA
 
 func (a *API) messageFilter(d *decoder, tenant ident.Partition, in *messagesIn) store.MessageFilter {
 	f := store.MessageFilter{
-		EventID: in.Event, CorrelationID: in.CorrelationID, Purpose: in.Purpose, ExternalID: receivedID(in.ExternalID),
+		EventID: outbound.TrimName(in.Event), CorrelationID: outbound.TrimName(in.CorrelationID), Purpose: in.Purpose, ExternalID: receivedID(in.ExternalID),
 		From: d.moment("from", in.From), Until: d.moment("until", in.Until),
 	}
 	if in.To != "" {
@@ -115,6 +116,8 @@ type cancelBody struct {
 	Reason string `json:"reason" doc:"Why; it is kept with the event, together with the key's name."`
 }
 
+const rightReason = "write why it is to be cancelled; it is kept with the event, together with the key's name"
+
 func (a *API) cancelMessage(ctx context.Context, in *cancelIn) (OneMessageView, error) {
 	id, err := parseID[ident.Message](in.ID)
 	if err != nil {
@@ -122,8 +125,8 @@ func (a *API) cancelMessage(ctx context.Context, in *cancelIn) (OneMessageView, 
 	}
 	var reason string
 	err = decodeSmall(in.ContentType, in.RawBody, func(d *decoder) members {
-		return members{{"reason", d.required(&reason)}}
-	}, "reason")
+		return members{{"reason", d.required(&reason, rightReason)}}
+	}, needed{"reason", rightReason})
 	if err != nil {
 		return OneMessageView{}, err
 	}

@@ -54,6 +54,9 @@ func add[In, Out any](a *API, op huma.Operation, scope Scope, handle func(contex
 		op.Errors = append(op.Errors, http.StatusUnauthorized, http.StatusForbidden)
 		op.Security = needs(scope)
 	}
+	if op.RequestBody != nil {
+		op.Middlewares = append(op.Middlewares, orEmptyObject)
+	}
 	huma.Register(a.huma, op, func(ctx context.Context, in *In) (*body[Out], error) {
 		out, err := handle(ctx, in)
 		if err != nil {
@@ -82,31 +85,6 @@ func (a *API) guard(scope Scope) func(huma.Context, func(huma.Context)) {
 		}
 		next(huma.WithValue(ctx, principalKey{}, who))
 	}
-}
-
-// onlyKnownQuery refuses misspelt and repeated parameters: a filter that is silently left out shows everything.
-func onlyKnownQuery(ctx huma.Context, next func(huma.Context)) {
-	var known []string
-	for _, p := range ctx.Operation().Parameters {
-		if p.In == "query" {
-			known = append(known, p.Name)
-		}
-	}
-	r, w := humago.Unwrap(ctx)
-	d := &decoder{}
-	for name, values := range r.URL.Query() {
-		switch {
-		case !slices.Contains(known, name):
-			d.wrong(parameterName(name), "%s", strings.Replace(unknownMember(name, known), "member", "parameter", 1))
-		case len(values) > 1:
-			d.wrong(name, "this parameter is there more than once: give it once")
-		}
-	}
-	if err := d.fault(); err != nil {
-		writeProblem(w, err)
-		return
-	}
-	next(ctx)
 }
 
 // refuseTheRest answers wrong methods and unknown paths with problem documents; under /v1 only to those who

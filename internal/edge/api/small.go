@@ -1,8 +1,15 @@
 package api
 
 import (
+	"bufio"
 	"encoding/hex"
+	"errors"
+	"io"
 	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/edge/api/strictjson"
@@ -10,7 +17,7 @@ import (
 )
 
 // decodeSmall reads the body of an operation with few members. Those in must have to be there.
-func decodeSmall(contentType string, body []byte, known func(*decoder) members, must ...string) error {
+func decodeSmall(contentType string, body []byte, known func(*decoder) members, must ...needed) error {
 	if !isJSON(contentType) {
 		return errMediaType
 	}
@@ -25,24 +32,44 @@ func decodeSmall(contentType string, body []byte, known func(*decoder) members, 
 	return d.fault()
 }
 
-func (d *decoder) present(v strictjson.Value, must []string) {
-	for _, name := range must {
-		if !slices.ContainsFunc(v.Members, func(m strictjson.Member) bool { return m.Name == name }) {
-			d.wrong("#/"+name, "missing: this member is required")
+// needed is a member that has to be there, with what to write into it.
+type needed struct{ name, right string }
+
+func (d *decoder) present(v strictjson.Value, all []needed) {
+	for _, m := range all {
+		if !slices.ContainsFunc(v.Members, func(given strictjson.Member) bool { return given.Name == m.name }) {
+			d.wrong("#/"+m.name, "missing: %s", m.right)
 		}
 	}
 }
 
-// required reads a text that must say something.
-func (d *decoder) required(into *string) memberReader {
+// required reads a text that must say something. White space at its ends says nothing and is dropped.
+func (d *decoder) required(into *string, right string) memberReader {
 	return func(v strictjson.Value, pointer string) {
 		if !d.is(v, pointer, strictjson.String) {
 			return
 		}
-		if *into = v.Text; v.Text == "" {
-			d.wrong(pointer, "empty: write something")
+		if *into = strings.TrimSpace(v.Text); *into == "" {
+			d.wrong(pointer, "empty: %s", right)
 		}
 	}
+}
+
+// orEmptyObject reads a request without a body as one whose body has no members: the answer then names those
+// that are missing, where the framework would only say that a body is.
+func orEmptyObject(ctx huma.Context, next func(huma.Context)) {
+	r, _ := humago.Unwrap(ctx)
+	begins := bufio.NewReader(r.Body)
+	given := io.Reader(begins)
+	if _, err := begins.Peek(1); errors.Is(err, io.EOF) {
+		given = strings.NewReader("{}")
+		r.Header.Set("Content-Type", "application/json")
+	}
+	r.Body = struct {
+		io.Reader
+		io.Closer
+	}{given, r.Body}
+	next(ctx)
 }
 
 // list reads an array of texts.

@@ -43,6 +43,9 @@ func (a *API) submit(w http.ResponseWriter, r *http.Request) {
 
 func readSubmission(r *http.Request, body []byte, who principal) (outbound.Submission, error) {
 	d := &decoder{}
+	if r.URL.RawQuery != "" { // a dry run asked for there would be sent
+		d.query(r, nil)
+	}
 	key, wrong := idempotencyKey(r.Header)
 	if wrong != nil {
 		d.fields = append(d.fields, *wrong)
