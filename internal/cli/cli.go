@@ -45,6 +45,8 @@ type commands struct {
 	Config   configCmd   `cmd:"" help:"Show the configuration in force, secrets masked."`
 	Chaos    chaosCmd    `cmd:"" help:"Failure tests (builds with -tags chaos)."`
 	Version  versionCmd  `cmd:"" help:"Show the version."`
+
+	ShowVersion versionFlag `name:"version" help:"Show the version."`
 }
 
 const about = "Einmal: a gateway between your applications and SMS providers. One intent, one message.\n\n" +

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -14,9 +15,11 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/einmal/einmal/internal/ground/secret"
 )
 
-const testKey = "em_test"
+var testKey = secret.NewAPIKey().Text()
 
 // machine runs the program against a gateway that is a handler.
 type machine struct {
@@ -118,17 +121,65 @@ func TestTheKeyComesFromEnvironmentOrFile(t *testing.T) {
 		reply(w, 200, `{"data":[],"next":null}`)
 	})
 	file := filepath.Join(t.TempDir(), "k")
-	if err := os.WriteFile(file, []byte("em_file\n"), 0o600); err != nil {
+	filed := secret.NewAPIKey().Text()
+	if err := os.WriteFile(file, []byte(filed+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if m.run("key", "list", "--key-file", file); sent != "Bearer "+testKey {
 		t.Error(sent)
 	}
 	m.env = nil
-	if m.run("key", "list", "--key-file", file); sent != "Bearer em_file" {
+	if m.run("key", "list", "--key-file", file); sent != "Bearer "+filed {
 		t.Error(sent)
 	}
 	if code, _, errs := m.run("key", "list", "--key-file", file+"x"); code != exitRefused || !strings.Contains(errs, "EINMAL_KEY") {
+		t.Errorf("%d %s", code, errs)
+	}
+}
+
+// A value that is no key is shown to nobody: not to the gateway, and not on the terminal.
+func TestWhatIsNoKeyGoesNowhere(t *testing.T) {
+	m := newMachine(t, func(http.ResponseWriter, *http.Request) { t.Error("the gateway was asked") })
+	file := filepath.Join(t.TempDir(), "passwd")
+	if err := os.WriteFile(file, []byte("root:hunter2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	broken := testKey[:20] + "\n" + testKey[20:]
+	for _, key := range []string{broken, "hunter2", testKey + "a", "\n", ""} {
+		m.env["EINMAL_KEY"] = key
+		for _, command := range []string{"send --to +12025550143 --text x", "key list", "explain msg_1", "timeline msg_1", "key revoke abc"} {
+			code, out, errs := m.run(append(strings.Fields(command), "--key-file", file)...)
+			if code != exitRefused || out != "" || !strings.Contains(errs, "this is not an API key") || !strings.Contains(errs, "einmal serve writes one") {
+				t.Errorf("%s: %d %s%s", command, code, out, errs)
+			}
+			if strings.Contains(errs, "lost") || strings.Contains(errs, "hunter2") || strings.Contains(errs, testKey[:20]) {
+				t.Errorf("%s: %s", command, errs)
+			}
+		}
+	}
+}
+
+// Nothing left this machine, so no answer can be lost, and nothing is asked for twice.
+//
+// covers: D8
+func TestAnUnsentRequestIsNoLostAnswer(t *testing.T) {
+	m := newMachine(t, func(http.ResponseWriter, *http.Request) { t.Error("the gateway was asked") })
+	c := &client{base: m.url, key: "a\nb", http: http.DefaultClient}
+	_, err := c.do(t.Context(), http.MethodPost, "/v1/messages", nil, nil)
+	var f *failure
+	if !errors.As(err, &f) || errors.Is(err, errLost) || f.code != exitFailed || !strings.Contains(f.text, "was not sent") {
+		t.Errorf("%v", err)
+	}
+	c = &client{base: "http://%zz", http: http.DefaultClient}
+	if _, err = c.do(t.Context(), http.MethodGet, "", nil, nil); !errors.As(err, &f) || f.code != exitFailed {
+		t.Errorf("%v", err)
+	}
+	secured := httptest.NewUnstartedServer(http.NotFoundHandler())
+	secured.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secured.StartTLS()
+	defer secured.Close()
+	m.url = secured.URL
+	if code, _, errs := m.run("send", "--to", "+12025550143", "--text", "x"); code != exitFailed || strings.Contains(errs, "lost") || !strings.Contains(errs, "certificate") {
 		t.Errorf("%d %s", code, errs)
 	}
 }
@@ -151,7 +202,7 @@ func TestSmallCommands(t *testing.T) {
 	}
 	m.app.Config = func(o Options) (string, error) { return "listen: " + o.Listen + "\n", nil }
 	for args, want := range map[string]string{
-		"chaos points": "attempt.committed\n", "version": "einmal ", "version --json": `"version":`,
+		"chaos points": "attempt.committed\n", "version": "einmal ", "version --json": `"version":`, "--version": "einmal ", "send --version": "einmal ",
 		"migrate --store postgres://h/d": "the store's schema is this release's", "config --listen 127.0.0.1:1": "listen: 127.0.0.1:1",
 	} {
 		if code, out, errs := m.run(strings.Fields(args)...); code != exitDone || !strings.Contains(out, want) {

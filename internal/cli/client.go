@@ -10,12 +10,15 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"net/http/httptrace"
 	"net/url"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/einmal/einmal/internal/edge/api"
+	"github.com/einmal/einmal/internal/ground/secret"
 )
 
 // clientFlags say which gateway to talk to, and as whom.
@@ -50,19 +53,41 @@ func (f *clientFlags) client(env *Env) (*client, error) {
 	}}, nil
 }
 
+// maxKeyFile is how much is read of a key's file, in bytes: a key has less than a hundred.
+const maxKeyFile = 4096
+
+// whereKeys says how to come by a key.
+const whereKeys = "einmal serve writes one to admin.key in its data folder, einmal key create makes others; give --key-file FILE, or set EINMAL_KEY"
+
+// key reads the API key. What is none goes nowhere, and is not printed: it may be any secret.
 func (f *clientFlags) key(env *Env) (string, error) {
-	if key := env.Getenv("EINMAL_KEY"); key != "" {
-		return key, nil
+	key, source := env.Getenv("EINMAL_KEY"), "what EINMAL_KEY holds"
+	if key == "" {
+		raw, err := readKeyFile(f.KeyFile)
+		if errors.Is(err, fs.ErrNotExist) {
+			return "", &failure{code: exitRefused, text: "no API key: " + f.KeyFile + " does not exist",
+				next: "einmal serve makes it; or give --key-file FILE, or set EINMAL_KEY"}
+		}
+		if err != nil {
+			return "", &failure{code: exitRefused, text: "the API key cannot be read: " + err.Error(), next: "give --key-file FILE, or set EINMAL_KEY"}
+		}
+		key, source = raw, "what "+f.KeyFile+" holds"
 	}
-	raw, err := os.ReadFile(f.KeyFile)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", &failure{code: exitRefused, text: "no API key: " + f.KeyFile + " does not exist",
-			next: "einmal serve makes it; or give --key-file FILE, or set EINMAL_KEY"}
+	key = strings.TrimSpace(key)
+	if _, err := secret.ParseAPIKey(key); err != nil {
+		return "", &failure{code: exitRefused, text: "this is not an API key: " + source + "; nothing was asked of the gateway", next: whereKeys}
 	}
+	return key, nil
+}
+
+func readKeyFile(name string) (string, error) {
+	file, err := os.Open(name)
 	if err != nil {
-		return "", &failure{code: exitRefused, text: "the API key cannot be read: " + err.Error(), next: "give --key-file FILE, or set EINMAL_KEY"}
+		return "", err
 	}
-	return strings.TrimSpace(string(raw)), nil
+	defer file.Close() //nolint:errcheck // it was read
+	raw, err := io.ReadAll(io.LimitReader(file, maxKeyFile))
+	return string(raw), err
 }
 
 // answer is what a gateway said.
@@ -77,9 +102,11 @@ var errLost = errors.New("the answer was lost")
 
 // do sends one request, once. An answer that is an error comes back as one, with the answer.
 func (c *client) do(ctx context.Context, method, path string, body []byte, header http.Header) (*answer, error) {
+	var connected atomic.Bool
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }})
 	r, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
 	if err != nil {
-		return nil, err
+		return nil, unsent(err)
 	}
 	r.GetBody = nil // else the transport may repeat a request that has an Idempotency-Key, unseen
 	if header != nil {
@@ -90,8 +117,11 @@ func (c *client) do(ctx context.Context, method, path string, body []byte, heade
 		r.Header.Set("Content-Type", "application/json")
 	}
 	res, err := c.http.Do(r)
-	if err != nil {
-		return nil, c.networkError(err)
+	switch {
+	case err != nil && connected.Load():
+		return nil, fmt.Errorf("%w: %w", errLost, err)
+	case err != nil:
+		return nil, c.unreached(err)
 	}
 	defer res.Body.Close() //nolint:errcheck // it was read
 	raw, err := io.ReadAll(io.LimitReader(res.Body, 64<<20))
@@ -105,13 +135,18 @@ func (c *client) do(ctx context.Context, method, path string, body []byte, heade
 	return a, nil
 }
 
-// networkError tells a gateway that was never reached from an answer that was lost.
-func (c *client) networkError(err error) error {
+// unreached is an error from before there was a connection: nothing of the request has left this machine, so
+// there is no answer that could be lost.
+func (c *client) unreached(err error) error {
 	var dial *net.OpError
-	if errors.As(err, &dial) && dial.Op == "dial" {
+	if errors.As(err, &dial) && dial.Op == "dial" || errors.Is(err, context.DeadlineExceeded) {
 		return &failure{code: exitUnreachable, text: "no gateway answers at " + c.base, next: "einmal serve   (or give --url)"}
 	}
-	return fmt.Errorf("%w: %w", errLost, err)
+	return unsent(err)
+}
+
+func unsent(err error) error {
+	return &failure{code: exitFailed, text: "the request was not sent: " + clean(err.Error())}
 }
 
 // get asks and decodes.
@@ -144,7 +179,7 @@ func problemError(a *answer) error {
 	if err := json.Unmarshal(a.body, &p); err != nil || p.Code == "" {
 		return &failure{code: exitFailed, text: fmt.Sprintf("what answered is no gateway: status %d", a.status), next: "check --url"}
 	}
-	f := &failure{code: exitFailed, text: p.Title, next: nextSteps[p.Code]}
+	f := &failure{code: exitFailed, text: clean(p.Title), next: nextSteps[p.Code]}
 	if p.Detail != "" {
 		f.text += ": " + clean(p.Detail)
 	}

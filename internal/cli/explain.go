@@ -51,11 +51,12 @@ func (c *explainCmd) decision(ctx context.Context, env *Env, gateway *client) er
 // when, and what would have made it different.
 func explainDecision(env *Env, d *api.DecisionView, m *api.MessageView) {
 	s := env.style()
-	head := "Sent: this request made a message."
+	head, sending := "Taken: this request made a message.", "Its sending: "
 	if d.Action != "allow" {
-		head = "Not sent a second time: this request was a repeat."
+		head, sending = "Not sent a second time: this request was a repeat.", "The first one's sending: "
 	}
 	_, _ = fmt.Fprintln(env.Stdout, s.bold(head))
+	_, _ = fmt.Fprintln(env.Stdout, sending+sendingWords(m)+".")
 	_, _ = fmt.Fprintln(env.Stdout)
 	rows := [][]string{
 		{"Asked", clock(d.At) + " UTC: " + requestWords(d)},
@@ -65,16 +66,16 @@ func explainDecision(env *Env, d *api.DecisionView, m *api.MessageView) {
 		rows = append(rows, []string{"Compared with", comparedWords(d)})
 	}
 	rows = append(rows,
-		[]string{"Decision", fmt.Sprintf("%s, %s, %s", s.state(d.Action), d.Class, d.Reason)},
+		[]string{"Decision", fmt.Sprintf("%s, %s, %s", s.state(d.Action), clean(d.Class), clean(d.Reason))},
 		[]string{"Rule", clean(d.Rule) + " of the policy " + clean(d.PolicyVersion)},
 		[]string{"Until", untilWords(d)},
 	)
 	if d.Action != "allow" {
 		rows = append(rows, []string{"Otherwise", otherwiseWords(d)})
 	}
-	rows = append(rows, []string{"Today", fmt.Sprintf("message %s is %s", m.ID, s.state(m.State))})
+	rows = append(rows, []string{"Today", fmt.Sprintf("message %s is %s", clean(m.ID), s.state(m.State))})
 	table(env.Stdout, rows)
-	_, _ = fmt.Fprintln(env.Stdout, s.faint("\nnext: einmal timeline "+m.ID))
+	_, _ = fmt.Fprintln(env.Stdout, s.faint("\nnext: einmal timeline "+clean(m.ID)))
 }
 
 func requestWords(d *api.DecisionView) string {
@@ -95,9 +96,9 @@ func requestWords(d *api.DecisionView) string {
 }
 
 func comparedWords(d *api.DecisionView) string {
-	words := "message " + d.Message.ID
+	words := "message " + clean(d.Message.ID)
 	if d.PreviousState != nil {
-		words += ", which was " + *d.PreviousState + " at that moment"
+		words += ", which was " + clean(*d.PreviousState) + " at that moment"
 	}
 	if d.SameText != nil && !*d.SameText {
 		return words + "; its text is another one"
@@ -169,7 +170,7 @@ func explainRepeats(env *Env, about *api.List[api.DecisionView]) {
 	rows := [][]string{}
 	for _, d := range about.Data {
 		if d.Action == "suppress" {
-			rows = append(rows, []string{clock(d.At), d.ID, clean(d.Reason)})
+			rows = append(rows, []string{clock(d.At), clean(d.ID), clean(d.Reason)})
 		}
 	}
 	if len(rows) == 0 {

@@ -1,9 +1,14 @@
 package cli
 
 import (
+	"bytes"
 	"net/http"
 	"strings"
 	"testing"
+	"unicode"
+
+	"github.com/einmal/einmal/internal/domain/message"
+	"github.com/einmal/einmal/internal/edge/api"
 )
 
 const (
@@ -37,7 +42,7 @@ func explaining(t *testing.T, policyVersion string) *machine {
 func TestExplainSaysWhyARequestWasSuppressed(t *testing.T) {
 	code, out, errs := explaining(t, "builtin@1").run("explain", "dec_2")
 	for _, want := range []string{
-		"Not sent a second time",
+		"Not sent a second time: this request was a repeat.\nThe first one's sending: reported delivered.\n",
 		"purpose order_confirmation to +1202•••0143, order A-1001 version 1, sender SHOP; with the API key k3v9",
 		"Compared with  message msg_1, which was accepted at that moment; the text is the same",
 		"was accepted by the provider 42 s ago",
@@ -62,7 +67,7 @@ func TestExplainOfAnUnknownPolicyClaimsNothing(t *testing.T) {
 
 func TestExplainOfAMessageListsItsRepeats(t *testing.T) {
 	code, out, _ := explaining(t, "builtin@1").run("explain", "msg_1")
-	for _, want := range []string{"Sent: this request made a message", "instead of a second SMS (1)", "dec_2  same_intent_accepted", "not known yet"} {
+	for _, want := range []string{"Taken: this request made a message.\nIts sending: reported delivered.\n", "instead of a second SMS (1)", "dec_2  same_intent_accepted", "not known yet"} {
 		if code != 0 || !strings.Contains(out, want) {
 			t.Errorf("not said: %s\n%s", want, out)
 		}
@@ -92,5 +97,70 @@ func TestTimelineReadsAllPages(t *testing.T) {
 	}
 	if _, out, _ := m.run("timeline", "msg_1", "--json"); strings.Count(out, `"kind"`) != 2 {
 		t.Error(out)
+	}
+}
+
+// Taken, accepted and reported delivered are different facts.
+//
+// covers: D16
+func TestExplainClaimsNoSendingThatIsNotKnown(t *testing.T) {
+	attempt := func(outcome string) []api.AttemptView { return []api.AttemptView{{Attempt: 1, Outcome: outcome}} }
+	for _, c := range []struct {
+		state    string
+		attempts []api.AttemptView
+		want     string
+	}{
+		{"pending", nil, "waiting to be sent"}, {"pending", attempt("throttled"), "waiting to be sent again: no provider has taken it yet"},
+		{"sending", attempt("open"), "being handed to the provider"}, {"accepted", attempt("accepted"), "accepted by the provider; no delivery is reported"},
+		{"delivered", attempt("accepted"), "reported delivered"}, {"undelivered", attempt("accepted"), "reported undelivered"},
+		{"rejected", attempt("rejected"), "rejected by the provider"}, {"unknown", attempt("unknown"), "unknown: it may have left"},
+		{"expired", nil, "expired before it was sent"}, {"expired", attempt("accepted"), "where it expired"},
+		{"failed", attempt("not_sent"), "failed: not sent"}, {"cancelled", nil, "cancelled before it was sent"}, {"of\u202ethe future", nil, "the state is of�the future"},
+	} {
+		var out bytes.Buffer
+		explainDecision(&Env{Stdout: &out, Getenv: func(string) string { return "" }}, &api.DecisionView{Action: "allow"}, &api.MessageView{State: c.state, Attempts: c.attempts})
+		lines := strings.Split(out.String(), "\n")
+		if lines[0] != "Taken: this request made a message." || !strings.HasPrefix(lines[1], "Its sending: ") || !strings.Contains(lines[1], c.want) {
+			t.Errorf("%s: %q", c.state, lines[:2])
+		}
+	}
+	for _, s := range message.States() {
+		if sendingStates[s.String()] == "" {
+			t.Errorf("%s has no words", s)
+		}
+	}
+}
+
+// What came from outside steers no terminal, and does not read as something else.
+func TestHumanOutputHasNoInvisibleCharacters(t *testing.T) {
+	const bad = `\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200b\u200f\ufeff\u2028\u2029\u001b\u009b`
+	reply := func(w http.ResponseWriter, status int, body string) {
+		reply(w, status, strings.ReplaceAll(body, "BAD", bad))
+	}
+	m := newMachine(t, func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case r.URL.Path == "/v1/keys" && r.Method == http.MethodGet:
+			reply(w, 200, `{"data":[{"id":"BAD","name":"BAD","scopes":["BAD"],"created_at":"BAD","revoked_at":"BAD"}]}`)
+		case r.URL.Path == "/v1/keys":
+			reply(w, 201, `{"id":"BAD","name":"BAD","scopes":["BAD"],"key":"BAD"}`)
+		case strings.HasSuffix(r.URL.Path, "/timeline"):
+			reply(w, 200, `{"data":[{"at":"BAD","kind":"BAD","summary":"BAD"}]}`)
+		case r.Method == http.MethodPost:
+			reply(w, 200, `{"decision":{"id":"BAD","action":"BAD","class":"BAD","explanation":"BAD"},"message":{"id":"BAD","state":"BAD"}}`)
+		case r.URL.Path == "/v1/messages/msg_2":
+			reply(w, 400, `{"code":"BAD","title":"BAD","detail":"BAD","errors":[{"pointer":"BAD","parameter":"BAD","detail":"BAD"}]}`)
+		case r.URL.Path == "/v1/decisions":
+			reply(w, 200, `{"data":[{"id":"BAD","at":"BAD","action":"suppress","reason":"BAD"}]}`)
+		default:
+			reply(w, 200, strings.NewReplacer("msg_1", "BAD", "accepted", "BAD", "A-1001", "BAD", "same_intent", "BAD", "2027", "BAD", "2026", "BAD",
+				"technical", "BAD", "k3v9", "BAD", "POLICY", "BAD", "SHOP", "BAD", "suppress", "BAD").Replace(suppressed[:len(suppressed)-1])+`,"state":"BAD","decision":"BAD"}`)
+		}
+	})
+	hidden := func(r rune) bool { return r != '\n' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }
+	for _, command := range []string{"key list", "key create --name x --scope read", "timeline msg_1", "send --to x --text x", "explain msg_2", "explain msg_1", "explain dec_1"} {
+		_, out, errs := m.run(strings.Fields(command)...)
+		if strings.ContainsFunc(out+errs, hidden) || !strings.Contains(out+errs, "�") {
+			t.Errorf("%s: %q %q", command, out, errs)
+		}
 	}
 }

@@ -45,8 +45,8 @@ func (c *keyCreateCmd) Run(ctx context.Context, env *Env) error {
 	if err := json.Unmarshal(a.body, &made); err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintln(env.Stdout, made.Key)
-	_, _ = fmt.Fprintf(env.Stderr, "key %s for %s may: %s. It is shown here and never again.\n", made.ID, clean(made.Name), strings.Join(made.Scopes, ", "))
+	_, _ = fmt.Fprintln(env.Stdout, clean(made.Key))
+	_, _ = fmt.Fprintf(env.Stderr, "key %s for %s may: %s. It is shown here and never again.\n", clean(made.ID), clean(made.Name), clean(strings.Join(made.Scopes, ", ")))
 	return nil
 }
 
@@ -72,7 +72,7 @@ func (c *keyListCmd) Run(ctx context.Context, env *Env) error {
 		if k.RevokedAt != nil {
 			revoked = clock(*k.RevokedAt)
 		}
-		rows = append(rows, []string{k.ID, strings.Join(k.Scopes, ","), clock(k.CreatedAt), revoked, clean(k.Name)})
+		rows = append(rows, []string{clean(k.ID), clean(strings.Join(k.Scopes, ",")), clock(k.CreatedAt), revoked, clean(k.Name)})
 	}
 	table(env.Stdout, rows)
 	return nil
@@ -96,7 +96,7 @@ func (c *keyRevokeCmd) Run(ctx context.Context, env *Env) error {
 		_, err = env.Stdout.Write(a.body)
 		return err
 	}
-	_, _ = fmt.Fprintf(env.Stdout, "key %s is revoked; it stops to work within a second\n", c.ID)
+	_, _ = fmt.Fprintf(env.Stdout, "key %s is revoked; it stops to work within a second\n", clean(c.ID))
 	return nil
 }
 

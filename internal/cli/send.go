@@ -141,7 +141,7 @@ func showAnswer(env *Env, a *answer) error {
 		return err
 	}
 	s, d := env.style(), got.Decision
-	_, _ = fmt.Fprintf(env.Stdout, "%s (%s)", s.state(d.Action), d.Class)
+	_, _ = fmt.Fprintf(env.Stdout, "%s (%s)", s.state(d.Action), clean(d.Class))
 	if got.DryRun {
 		_, _ = fmt.Fprint(env.Stdout, ", as a dry run: nothing was reserved")
 	}
@@ -150,10 +150,10 @@ func showAnswer(env *Env, a *answer) error {
 	}
 	_, _ = fmt.Fprintf(env.Stdout, "\n%s\n", clean(d.Explanation))
 	if got.Message != nil {
-		_, _ = fmt.Fprintf(env.Stdout, "message %s: %s\n", got.Message.ID, s.state(got.Message.State))
-		next := "timeline " + got.Message.ID
+		_, _ = fmt.Fprintf(env.Stdout, "message %s: %s\n", clean(got.Message.ID), s.state(got.Message.State))
+		next := "timeline " + clean(got.Message.ID)
 		if d.Action != "allow" && !got.DryRun {
-			next = "explain " + d.ID
+			next = "explain " + clean(d.ID)
 		}
 		_, _ = fmt.Fprintln(env.Stdout, s.faint("next: einmal "+next))
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -29,7 +30,7 @@ func (s style) bold(text string) string  { return s.paint("1", text) }
 
 // state colours a state by what it means for whoever waits.
 func (s style) state(name string) string {
-	switch name {
+	switch name = clean(name); name {
 	case "delivered", "allow":
 		return s.good(name)
 	case "undelivered", "rejected", "failed", "expired", "declined":
@@ -63,10 +64,12 @@ func table(w io.Writer, rows [][]string) {
 // compact writes JSON on one line.
 func compact(env *Env, v any) error { return json.NewEncoder(env.Stdout).Encode(v) }
 
-// clean keeps what came from outside from steering the terminal.
+// clean keeps what came from outside from steering the terminal, and from reading as something else than it is:
+// control characters (Unicode category Cc) but the tab, what changes the direction of text or cannot be seen
+// (Cf), and breaks of lines (Zl, Zp).
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r < 0x20 && r != '\t' || r >= 0x7f && r < 0xa0 {
+		if r != '\t' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) {
 			return '�'
 		}
 		return r

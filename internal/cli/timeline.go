@@ -33,7 +33,7 @@ func (c *timelineCmd) Run(ctx context.Context, env *Env) error {
 		case "exception", "conflict":
 			summary = s.warn(summary)
 		}
-		rows = append(rows, []string{clock(l.At), l.Kind, summary})
+		rows = append(rows, []string{clock(l.At), clean(l.Kind), summary})
 	}
 	table(env.Stdout, rows)
 	return nil
@@ -60,7 +60,7 @@ func wholeTimeline(ctx context.Context, gateway *client, id string) ([]api.Timel
 func clock(stamp string) string {
 	t, err := time.Parse(time.RFC3339Nano, stamp)
 	if err != nil {
-		return stamp
+		return clean(stamp)
 	}
 	return t.UTC().Format("2006-01-02 15:04:05.000")
 }

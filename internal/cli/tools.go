@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+
+	"github.com/alecthomas/kong"
 
 	"github.com/einmal/einmal/internal/ground/chaos"
 	"github.com/einmal/einmal/internal/ground/telemetry"
@@ -82,10 +85,26 @@ type versionCmd struct {
 }
 
 func (c *versionCmd) Run(env *Env) error {
-	v := telemetry.BuildVersion()
 	if c.JSON {
-		return compact(env, v)
+		return compact(env, telemetry.BuildVersion())
 	}
-	_, err := fmt.Fprintf(env.Stdout, "einmal %s (%s, %s)\n", v.Version, v.Revision, v.Go)
+	return showVersion(env.Stdout)
+}
+
+func showVersion(w io.Writer) error {
+	v := telemetry.BuildVersion()
+	_, err := fmt.Fprintf(w, "einmal %s (%s, %s)\n", v.Version, v.Revision, v.Go)
+	return err
+}
+
+// versionFlag does what the command version does, before anything else is asked for.
+type versionFlag bool
+
+// BeforeReset is called by the parser where the flag is given.
+func (versionFlag) BeforeReset(parser *kong.Kong) error {
+	err := showVersion(parser.Stdout)
+	if err == nil {
+		parser.Exit(exitDone)
+	}
 	return err
 }
