@@ -130,10 +130,13 @@ func FuzzParseText(f *testing.F) {
 		// What follows the quotation's key has no influence on the fields.
 		if got.HasQuoted {
 			cut := ParseText(strings.Trim(text, blank)[:len(strings.Trim(text, blank))-len(got.Quoted)])
-			cut.Quoted = got.Quoted
+			cut.Quoted, cut.End = got.Quoted, got.End // the cut text begins elsewhere
 			if cut != got {
 				t.Fatalf("the quoted text changed the reading: %+v, %+v", got, cut)
 			}
+		}
+		if got.End < 0 || got.End > len(text) || got.HasQuoted && !strings.HasPrefix(text[got.End:], got.Quoted) {
+			t.Fatalf("the sender's part of %q begins at %d", text, got.End)
 		}
 		_, _ = got.Submitted()
 		_, _ = got.Done()
