@@ -195,13 +195,24 @@ func (a *App) Stop(ctx context.Context) error {
 		return nil
 	}
 	chaos.At(chaos.Shutdown)
-	err := a.server.Shutdown(ctx)
+	err := a.stopServing(ctx)
 	a.outbound.Close()
 	err = errors.Join(err, a.dispatch.Stop(ctx), a.receipts.Stop(ctx))
 	a.sweeper.Stop()
 	a.janitor.stop()
 	a.relay.Stop()
 	return errors.Join(err, a.abandon())
+}
+
+// stopServing lets requests under way end. One whose client is slow does not take the time of what was taken.
+func (a *App) stopServing(ctx context.Context) error {
+	const patience = 5 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	if err := a.server.Shutdown(ctx); err != nil {
+		return a.server.Close()
+	}
+	return nil
 }
 
 // abandon closes what is open. Engines that were started must have ended.

@@ -2,6 +2,7 @@ package postgres
 
 import (
 	"context"
+	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"io"
@@ -20,6 +21,7 @@ var classes = map[string]sqlstore.Class{
 	"23":    sqlstore.Poison,  // integrity constraint violation
 	"55P03": sqlstore.Stuck,   // lock_not_available: lock_timeout
 	"57014": sqlstore.Stuck,   // query_canceled: statement_timeout
+	"54":    sqlstore.Poison,  // program_limit_exceeded: a value too long for its index
 	"08":    sqlstore.Lost,    // connection exception
 	"40":    sqlstore.Again,   // transaction rollback: serialization_failure, deadlock_detected
 	"40003": sqlstore.Lost,    // statement_completion_unknown
@@ -52,7 +54,7 @@ func classify(err error) sqlstore.Class {
 // lost reports that the connection ended without a word of the server.
 func lost(err error) bool {
 	var network net.Error
-	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrTxDone) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, net.ErrClosed) || errors.As(err, &network) ||
 		pgconn.SafeToRetry(err) || errors.Is(err, context.DeadlineExceeded) || strings.Contains(err.Error(), "conn closed")
 }

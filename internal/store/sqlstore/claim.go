@@ -12,6 +12,14 @@ import (
 )
 
 var (
+	// The distinct flows of the queue, one look at the index for each, and of those the ones with work that is due.
+	dueFlows = define(`with recursive waiting (queue) as (
+		select * from (select queue from message_state where queue > 0 and queue >= {1} order by queue limit 1) first
+		union all
+		select (select m.queue from message_state m where m.queue > 0 and m.queue > waiting.queue order by m.queue limit 1)
+			from waiting where waiting.queue is not null)
+		select queue from waiting where queue is not null
+			and exists (select 1 from message_state s where s.queue > 0 and s.queue = waiting.queue and s.ready_at <= {2})`)
 	selectClaims = define(`select message_id, fence from message_state
 		where queue > 0 and queue = {1} and ready_at <= {2} and valid_until > {2} order by queue, ready_at, message_id limit {3} {skip}`)
 	writeClaims = define(`update message_state set state = {1}, since = {2}, fence = r.fence, node = {3}, queue = {4}, ready_at = {5}
@@ -34,8 +42,15 @@ func (t *tx) claim(ctx context.Context, spec store.ClaimSpec) ([]store.Claimed, 
 	if err != nil {
 		return nil, err
 	}
+	due, err := t.dueFlows(ctx, now)
+	if err != nil {
+		return nil, err
+	}
 	var claimed []store.Claimed
 	for _, flow := range spec.Flows {
+		if !due[flow] {
+			continue
+		}
 		left := min(spec.Limit-len(claimed), spec.PerFlow)
 		if left <= 0 {
 			break
@@ -63,6 +78,19 @@ func (t *tx) claim(ctx context.Context, spec store.ClaimSpec) ([]store.Claimed, 
 	}
 	_, err = t.exec(ctx, writeClaims, r, message.Sending, now, spec.Node, evidence.QueueLease, now.Add(spec.Lease), message.Pending)
 	return claimed, err
+}
+
+// dueFlows are the flows, of all connections, in which something is due. There may be many flows in which nothing
+// ever is again: a sender makes one for ever.
+func (t *tx) dueFlows(ctx context.Context, now clock.Micros) (map[int64]bool, error) {
+	due := map[int64]bool{}
+	err := t.query(ctx, dueFlows, nil, func(res *sql.Rows) error {
+		var flow int64
+		err := res.Scan(&flow)
+		due[flow] = true
+		return err
+	}, evidence.FirstFlow, now)
+	return due, err
 }
 
 var selectDue = define(`select message_id from message_state where queue > 0 and queue = {1} and ready_at <= {2} order by queue, ready_at, message_id limit {3}`)

@@ -16,38 +16,62 @@ const mostAgain = 3
 // have been committed already: rows with our ids are then our own success.
 type batchRun func(t *tx, lo, hi int, again bool) error
 
-// isolate runs a batch of n items and keeps what goes wrong with one from the others: a poisoned or stuck item
-// is found by halving and gets its own error, by fail. The returned error is everybody's.
+// isolateFor bounds how long a batch is halved: long enough to find one stuck item among 256, and no longer where
+// every item waits for the same thing.
+const isolateFor = 10 * time.Second
+
+// isolation runs a batch and keeps what goes wrong with one item from the others.
+type isolation struct {
+	s    *Store
+	run  batchRun
+	fail func(i int, err error)
+	ends time.Time
+}
+
+// isolate runs a batch of n items: a poisoned or stuck item is found by halving and gets its own error, by fail.
+// The returned error is everybody's.
 func (s *Store) isolate(ctx context.Context, n int, run batchRun, fail func(i int, err error)) error {
 	if n == 0 {
 		return nil
 	}
-	return s.isolateRange(ctx, 0, n, false, run, fail)
+	i := isolation{s, run, fail, time.Now().Add(isolateFor)}
+	return i.between(ctx, 0, n, false, nil)
 }
 
-// isolateRange runs the items lo to hi. A range that breaks is first run again as if it had been committed
-// before: the row that is in the way may be our own, of a try whose commit was lost or of an earlier call.
-func (s *Store) isolateRange(ctx context.Context, lo, hi int, again bool, run batchRun, fail func(int, error)) error {
-	err := s.persist(ctx, again, func(t *tx, again bool) error { return run(t, lo, hi, again) })
-	var single *poison
-	if !errors.As(err, &single) {
+// between runs the items lo to hi. A range that breaks is first run again as if it had been committed before: the
+// row that is in the way may be our own, of a try whose commit was lost or of an earlier call. last is what broke
+// the range that this is a half of.
+func (i *isolation) between(ctx context.Context, lo, hi int, again bool, last *poison) error {
+	if last != nil && time.Now().After(i.ends) {
+		i.failAll(lo, hi, last)
+		return nil
+	}
+	err := i.s.persist(ctx, again, func(t *tx, again bool) error { return i.run(t, lo, hi, again) })
+	var broke *poison
+	if !errors.As(err, &broke) {
 		return err
 	}
 	switch {
-	case !again && single.class == Poison:
-		return s.isolateRange(ctx, lo, hi, true, run, fail)
+	case !again && broke.class == Poison:
+		return i.between(ctx, lo, hi, true, broke)
 	case hi-lo == 1:
-		if single.class == Poison {
-			s.log.Error("a defect in a store statement", "error", err)
-		}
-		fail(lo, single.fault())
+		i.failAll(lo, hi, broke)
 		return nil
 	}
 	mid := (lo + hi) / 2
-	if err := s.isolateRange(ctx, lo, mid, true, run, fail); err != nil {
+	if err := i.between(ctx, lo, mid, true, broke); err != nil {
 		return err
 	}
-	return s.isolateRange(ctx, mid, hi, true, run, fail)
+	return i.between(ctx, mid, hi, true, broke)
+}
+
+func (i *isolation) failAll(lo, hi int, p *poison) {
+	if p.class == Poison {
+		i.s.log.Error("a defect in a store statement", "error", p.cause)
+	}
+	for ; lo < hi; lo++ {
+		i.fail(lo, p.fault())
+	}
 }
 
 // poison is the error of a batch in which one item is wrong or stuck.

@@ -18,9 +18,10 @@ var (
 	findSealing   = define(`select id, wrapped from sealing_key where tenant = {1} and day = {2}`)
 	readSealing   = define(`select wrapped from sealing_key where id = {1}`)
 	readOwnKey    = define(`select wrapped from own_key where message_id = {1}`)
-	// A key whose message still waits is kept: its text is needed to send it, and its validity is as short.
+	// A key whose message still waits, or is being sent, is kept: its text is needed to send it, and its validity is as short.
 	destroyOwn = define(`delete from own_key where message_id in (select k.message_id from own_key k where k.ends <= {1}
-		and exists (select 1 from message_state s where s.message_id = k.message_id and (s.queue < {2} or s.valid_until <= {1}))
+		and exists (select 1 from message_state s where s.message_id = k.message_id and s.queue <> {4}
+			and (s.queue < {2} or s.valid_until <= {1}))
 		order by k.message_id limit {3} {skip})`)
 )
 
@@ -62,14 +63,15 @@ func (s *Store) DestroyOwnKeys(ctx context.Context, limit int) (int, error) {
 		if err != nil {
 			return err
 		}
-		n, err = t.exec(t.ctx, destroyOwn, nil, now, evidence.FirstFlow, limit)
+		n, err = t.exec(t.ctx, destroyOwn, nil, now, evidence.FirstFlow, limit, evidence.QueueLease)
 		return err
 	})
 	return int(n), err
 }
 
 var (
-	insertKey = define(`insert into api_key (id, tenant, name, hash, scopes, created_at, revoked_at) select {1}, {2}, {3}, {4}, {5}, {6}, 0 where true`)
+	insertKey = define(`insert into api_key (id, tenant, name, hash, scopes, created_at, revoked_at) select {1}, {2}, {3}, {4}, {5}, {6}, 0
+		where true on conflict (id) do nothing`)
 	readKey   = define(`select id, tenant, name, hash, scopes, created_at, revoked_at from api_key where id = {1}`)
 	listKeys  = define(`select id, tenant, name, hash, scopes, created_at, revoked_at from api_key where tenant = {1} order by created_at, id`)
 	revokeKey = define(`update api_key set revoked_at = {1} where tenant = {2} and id = {3} and revoked_at = 0`)
@@ -138,16 +140,21 @@ func (s *Store) RevokeKey(ctx context.Context, tenant ident.Partition, id string
 var (
 	insertSlots = define(`insert into bind_slot (connection, n, node, fence, lease_until)
 		select {1}, n, {2}, 0, 0 from {rows n int} where true order by n on conflict (connection, n) do nothing`)
-	findSlot = define(`select n, fence from bind_slot where connection = {1} and n < {2} and (lease_until <= {3} or node = {4}) order by n limit 1 {skip}`)
+	findSlot = define(`select n, fence from bind_slot where connection = {1} and n < {2} and (lease_until <= {3} or lease_until > {5} or node = {4}) order by n limit 1 {skip}`)
 	takeSlot = define(`update bind_slot set node = {1}, fence = {2}, lease_until = {3} where connection = {4} and n = {5}`)
 	moveSlot = define(`update bind_slot set lease_until = {1} where connection = {2} and n = {3} and fence = {4} and node = {5} and lease_until > {6}`)
 )
+
+// longestLease is longer than any lease is asked for. One that ends later was written by a clock that has stepped
+// back since, and is over.
+const longestLease = time.Minute
 
 // TakeSlot implements store.Slots.
 func (s *Store) TakeSlot(ctx context.Context, connection int64, n int, node ident.Node, lease time.Duration) (store.Slot, bool, error) {
 	slot, ok := store.Slot{Connection: connection}, false
 	err := s.once(ctx, func(t *tx) error {
 		ctx := t.ctx
+		ok = false // an earlier try may have been undone
 		all := &rows{}
 		for i := range n {
 			all.add(i)
@@ -159,7 +166,7 @@ func (s *Store) TakeSlot(ctx context.Context, connection int64, n int, node iden
 		if err != nil {
 			return err
 		}
-		err = t.row(ctx, findSlot, nil, scan1(&slot.N, &slot.Fence), connection, n, now, node)
+		err = t.row(ctx, findSlot, nil, scan1(&slot.N, &slot.Fence), connection, n, now, node, now.Add(longestLease))
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}

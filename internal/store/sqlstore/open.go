@@ -13,7 +13,7 @@ import (
 )
 
 var (
-	lockClaims = define(`select s.message_id, s.fence, s.ready_at, s.node from {rows id bytes} cross join message_state s
+	lockClaims = define(`select s.message_id, s.fence, s.ready_at, s.node, s.valid_until from {rows id bytes} cross join message_state s
 		where s.message_id = r.id and s.state = {1} and s.queue = {2} order by s.message_id {update}`)
 	readClaims = define(`select m.id, m.tenant, m.sender, m.destination, m.content, m.valid_until, k.wrapped,
 		(select coalesce(max(a.attempt), 0) from attempt_part a where a.message_id = m.id)
@@ -169,8 +169,8 @@ func (t *tx) giveReferences(ctx context.Context, spec store.OpenSpec, drafts []s
 
 // lockedClaim is a message that this node has claimed, under its lock.
 type lockedClaim struct {
-	fence int64
-	until clock.Micros
+	fence        int64
+	until, valid clock.Micros
 }
 
 func (t *tx) lockClaims(ctx context.Context, spec store.OpenSpec, ids *rows) (map[ident.Message]lockedClaim, error) {
@@ -180,7 +180,7 @@ func (t *tx) lockClaims(ctx context.Context, spec store.OpenSpec, ids *rows) (ma
 			id, node []byte
 			c        lockedClaim
 		)
-		if err := res.Scan(&id, &c.fence, &c.until, &node); err != nil {
+		if err := res.Scan(&id, &c.fence, &c.until, &node, &c.valid); err != nil {
 			return err
 		}
 		if ident.Node(keyFrom(node)) == spec.Node {
@@ -192,7 +192,7 @@ func (t *tx) lockClaims(ctx context.Context, spec store.OpenSpec, ids *rows) (ma
 }
 
 // lockLawful locks the messages and returns the fences of those that are claimed by this node under a lease
-// that still runs, and have no open attempt: a fence opens one.
+// that still runs, are still valid, and have no open attempt: a fence opens one.
 func (t *tx) lockLawful(ctx context.Context, spec store.OpenSpec, ids *rows) (map[ident.Message]int64, clock.Micros, error) {
 	locked, err := t.lockClaims(ctx, spec, ids)
 	if err != nil {
@@ -205,7 +205,7 @@ func (t *tx) lockLawful(ctx context.Context, spec store.OpenSpec, ids *rows) (ma
 	now, err := t.now(ctx)
 	lawful := make(map[ident.Message]int64, len(locked))
 	for id, c := range locked {
-		if _, has := open[id]; !has && now < c.until {
+		if _, has := open[id]; !has && now < c.until && now < c.valid {
 			lawful[id] = c.fence
 		}
 	}

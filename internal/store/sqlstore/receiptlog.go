@@ -31,7 +31,7 @@ var (
 		external_id, reference, status, state, error_code, source, dest, submit_date, done_date, parsed, parser, event_key)
 		select * from {rows id bytes, connection int, id_space int, received_at int, kind text, payload bytes, headers text, peer text, bind text, provider_event_id text,
 		external_id bytes, reference int, status text, state text, error_code text, source text, dest text, submit_date text, done_date text, parsed text, parser text, event_key bytes}
-		where true on conflict (id) do nothing`)
+		where true on conflict (id) do nothing returning id`)
 	insertIntake = define(`insert into intake (receipt_id, due_at, waited) select id, {1}, 0 from {rows id bytes} where true on conflict (receipt_id) do nothing`)
 	readSeqs     = define(`select p.id, p.seq, p.received_at from {rows id bytes} cross join receipt p where p.id = r.id`)
 )
@@ -55,10 +55,17 @@ func (t *tx) logReceipts(ctx context.Context, rs []*store.LoggedReceipt, retryAf
 		log.add(r.ID, r.Connection, r.IDSpace, now, r.Kind, some(r.Payload), r.Headers, r.Peer, r.Bind, r.EventID,
 			some(r.ExternalID), r.Reference, r.Status, r.State, r.ErrorCode, r.Source, r.Dest, r.SubmitDate, r.DoneDate, r.Parsed, r.Parser, r.EventKey)
 	}
-	if _, err := t.exec(ctx, insertReceipts, log); err != nil {
+	appended := &rows{} // one that is in the log already may have had its effect
+	err = t.query(ctx, insertReceipts, log, func(res *sql.Rows) error {
+		var id []byte
+		err := res.Scan(&id)
+		appended.add(id)
+		return err
+	})
+	if err != nil {
 		return err
 	}
-	if _, err := t.exec(ctx, insertIntake, ids, now.Add(retryAfter)); err != nil {
+	if _, err := t.exec(ctx, insertIntake, appended, now.Add(retryAfter)); err != nil {
 		return err
 	}
 	return t.query(ctx, readSeqs, ids, func(res *sql.Rows) error {

@@ -33,14 +33,15 @@ var (
 // gatherEarly finds receipts that came before the id that an outcome of this batch brings. One whose row is
 // locked is being settled by somebody who waits for our record and will find the candidate there.
 func (z *settling) gatherEarly(ctx context.Context) error {
-	wanted := &rows{}
+	wanted, seen := &rows{}, map[ident.Receipt]bool{}
 	for _, n := range z.news[:z.given] {
 		if n.Kind != evidence.Outcome || n.Outcome != message.OutcomeAccepted {
 			continue
 		}
 		if r := z.record(n.IDSpace, n.ExternalID); r != nil {
 			for _, id := range r.waiting {
-				if !z.has(id) {
+				if !seen[id] && !z.has(id) {
+					seen[id] = true
 					wanted.add(id)
 				}
 			}

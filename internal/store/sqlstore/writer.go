@@ -169,7 +169,7 @@ func (w *SingleWriter) savepoint(ctx context.Context, j *job) error {
 	}
 	if j.err = guarded(j.fn, &tx{j.s, w.stmts, ctx}); j.err != nil {
 		if _, err := w.stmts.ExecContext(ctx, "rollback to batch"); err != nil {
-			return err
+			return errors.Join(j.err, err) // the engine has ended the transaction itself: its reason is everybody's
 		}
 	}
 	_, err := w.stmts.ExecContext(ctx, "release batch")
