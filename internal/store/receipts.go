@@ -47,6 +47,8 @@ type ReceiptLog interface {
 	// DueReceipts lists receipts on the list of work whose time has come: those that were never settled, and
 	// those whose grace is over (waited).
 	DueReceipts(ctx context.Context, limit int) ([]DueReceipt, error)
+	// PostponeReceipts puts off receipts that could not be settled, so that those behind them have their turn.
+	PostponeReceipts(ctx context.Context, ids []ident.Receipt, d time.Duration) error
 	// FinishReceipts takes receipts off the list that need no effect, such as inbound messages.
 	FinishReceipts(ctx context.Context, ids []ident.Receipt) error
 }

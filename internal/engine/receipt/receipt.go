@@ -18,6 +18,7 @@ import (
 type Store interface {
 	store.Settler
 	DueReceipts(ctx context.Context, limit int) ([]store.DueReceipt, error)
+	PostponeReceipts(ctx context.Context, ids []ident.Receipt, d time.Duration) error
 	FinishReceipts(ctx context.Context, ids []ident.Receipt) error
 }
 

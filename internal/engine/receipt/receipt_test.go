@@ -30,6 +30,7 @@ type list struct {
 	due      []store.DueReceipt
 	batches  [][]store.News
 	finished []ident.Receipt
+	putOff   []ident.Receipt
 	answer   func(news []store.News) ([]store.Settled, error)
 	hold     chan struct{} // Settle waits for it, unless it is nil
 	settled  chan int      // receives how many each Settle and each Finish took
@@ -61,6 +62,15 @@ func (l *list) DueReceipts(_ context.Context, limit int) ([]store.DueReceipt, er
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return slices.Clone(l.due[:min(limit, len(l.due))]), nil
+}
+
+func (l *list) PostponeReceipts(_ context.Context, ids []ident.Receipt, d time.Duration) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if d == putOff {
+		l.putOff = append(l.putOff, ids...)
+	}
+	return nil
 }
 
 func (l *list) FinishReceipts(_ context.Context, ids []ident.Receipt) error {
@@ -235,6 +245,20 @@ func TestEffectsAreCounted(t *testing.T) {
 		if !shows(metrics, `einmal_receipts_total{connection="carrier",effect="`+e+`",simulated="false"} 1`) {
 			t.Errorf("the effect %q was not counted", e)
 		}
+	}
+}
+
+// Receipts that meet a defect do not keep those behind them from their turn; one that met a lock is tried soon.
+func TestDefectsArePutOff(t *testing.T) {
+	l := newList()
+	w, _ := worker(l)
+	batch := []store.DueReceipt{{LoggedReceipt: *logged(provider.KindReceipt)}, {LoggedReceipt: *logged(provider.KindReceipt)}}
+	l.answer = func([]store.News) ([]store.Settled, error) {
+		return []store.Settled{{Err: fault.New(fault.Unavailable, "locked")}, {Err: fault.New(fault.Internal, "defect")}}, nil
+	}
+	w.settle(t.Context(), batch)
+	if !slices.Equal(l.putOff, []ident.Receipt{batch[1].ID}) {
+		t.Errorf("put off: %v", l.putOff)
 	}
 }
 

@@ -3,6 +3,7 @@ package receipt
 import (
 	"context"
 	"strings"
+	"time"
 
 	"github.com/einmal/einmal/internal/domain/evidence"
 	"github.com/einmal/einmal/internal/ground/chaos"
@@ -66,6 +67,9 @@ func (w *Worker) settleNews(ctx context.Context, news []store.News) int {
 		return w.settled(ctx, news, settled)
 	case fault.CodeOf(err) != fault.Internal || len(news) == 1:
 		w.logError(ctx, "receipts could not be settled; they stay on the list of work", err, "count", len(news))
+		if fault.CodeOf(err) == fault.Internal {
+			w.postpone(ctx, news)
+		}
 		return 0
 	}
 	n := 0
@@ -77,15 +81,37 @@ func (w *Worker) settleNews(ctx context.Context, news []store.News) int {
 
 func (w *Worker) settled(ctx context.Context, news []store.News, settled []store.Settled) int {
 	n := 0
+	var failed []store.News
 	for i, s := range settled {
 		w.cfg.Metrics.receipt(w.cfg.Connections[news[i].Connection], effect(&news[i], &s))
 		if s.Err != nil {
 			w.logError(ctx, "a receipt could not be settled; it stays on the list of work", s.Err, "receipt", news[i].Receipt.ID.String())
+			if fault.CodeOf(s.Err) == fault.Internal {
+				failed = append(failed, news[i])
+			}
 			continue
 		}
 		n++
 	}
+	w.postpone(ctx, failed)
 	return n
+}
+
+// putOff is how long a receipt that meets a defect lets those behind it go first.
+const putOff = time.Minute
+
+// postpone lets others have their turn. Should it fail as well, the list stays as it was.
+func (w *Worker) postpone(ctx context.Context, news []store.News) {
+	if len(news) == 0 {
+		return
+	}
+	ids := make([]ident.Receipt, len(news))
+	for i, n := range news {
+		ids[i] = n.Receipt.ID
+	}
+	if err := w.cfg.Store.PostponeReceipts(ctx, ids, putOff); err != nil {
+		w.logError(ctx, "receipts could not be put off", err, "count", len(ids))
+	}
 }
 
 // effect names what a receipt did, for the metrics.

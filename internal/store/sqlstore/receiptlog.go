@@ -102,6 +102,24 @@ func (s *Store) DueReceipts(ctx context.Context, limit int) ([]store.DueReceipt,
 	return due, unavailable(err)
 }
 
+var postponeIntake = define(`update intake set due_at = {1} from {rows id bytes} where intake.receipt_id = r.id`)
+
+// PostponeReceipts implements store.ReceiptLog.
+func (s *Store) PostponeReceipts(ctx context.Context, ids []ident.Receipt, d time.Duration) error {
+	r := &rows{}
+	for _, id := range ids {
+		r.add(id)
+	}
+	return s.once(ctx, func(t *tx) error {
+		now, err := t.now(t.ctx)
+		if err != nil {
+			return err
+		}
+		_, err = t.exec(t.ctx, postponeIntake, r, now.Add(d))
+		return err
+	})
+}
+
 // FinishReceipts implements store.ReceiptLog.
 func (s *Store) FinishReceipts(ctx context.Context, ids []ident.Receipt) error {
 	r := &rows{}

@@ -220,6 +220,15 @@ func testExceptionsAreGrouped(t *testing.T, h Harness) {
 		news = append(news, n)
 	}
 	w.settle(news...)
+	late := w.receipt("late", -1, "delivered", 98)
+	w.advance(6 * time.Second)
+	if due, err := w.DueReceipts(context.Background(), 10); err != nil || len(due) != 1 {
+		t.Fatalf("%d receipts are due: %v", len(due), err)
+	}
+	must(t, w.PostponeReceipts(context.Background(), []ident.Receipt{late.Receipt.ID}, time.Minute))
+	if due, err := w.DueReceipts(context.Background(), 10); err != nil || len(due) != 0 {
+		t.Errorf("a receipt that was put off is due: %v", err)
+	}
 	all, err := w.Exceptions(context.Background(), w.tenant, ident.Message{}, store.Page{Limit: 100})
 	must(t, err)
 	if len(all) != 30 || all[0].GroupCount != 30 || !all[0].Open {
