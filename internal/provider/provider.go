@@ -24,10 +24,12 @@ type Submission struct {
 	Destination string // E.164 with the plus sign
 	Text        string // UTF-8; one part
 
-	// Validity is how long the provider may try; 0 leaves it to the provider.
+	// Validity is how long the provider may try; 0 leaves it to the provider. Negative means that it is over:
+	// NotSent.
 	Validity time.Duration
 	// Deadline is the node's own monotonic instant after which no first byte may be written (the lease less a
-	// margin). A provider that comes to the submission later reports NotSent and writes nothing.
+	// margin). A provider that comes to the submission later reports NotSent and writes nothing. It is always
+	// set: the zero time is one that has passed, not "never".
 	Deadline time.Time
 }
 
@@ -50,10 +52,14 @@ var outcomeNames = map[OutcomeKind]string{
 // String returns the outcome's name in events and metrics.
 func (k OutcomeKind) String() string { return outcomeNames[k] }
 
+// LongestID is the longest message id, in octets, that is kept. SMPP allows 64 (3.4, section 5.3.2.12); what is
+// longer than this is no id, and would not fit into a store's index.
+const LongestID = 255
+
 // Outcome is the answer to a submission, or the lack of one.
 type Outcome struct {
 	Kind       OutcomeKind
-	ExternalID []byte // as received
+	ExternalID []byte // as received; at most LongestID octets, what is longer is left out
 	Code       string // the provider's raw status, such as "0x00000058"; empty if there was none
 	CodeName   string // its name, such as "ESME_RTHROTTLED"
 	Detail     string // in plain words, without numbers or text of the message

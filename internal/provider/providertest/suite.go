@@ -23,6 +23,7 @@ func Run(t *testing.T, open func(*testing.T) Bench) {
 		{"a cut connection is unknown and comes back", cut},
 		{"a receipt before the answer", receiptFirst},
 		{"nothing is written after the deadline", deadline},
+		{"nothing is written after the validity", validity},
 		{"a text that does not fit is refused unsent", tooLong},
 		{"not sent after Stop", afterStop},
 		{"an event that was not taken comes again", notTaken},
@@ -96,9 +97,23 @@ func receiptFirst(r *run) {
 
 func deadline(r *run) {
 	s := r.submission(Accepts)
-	s.Deadline = time.Now()
-	r.expect(r.submit(s), provider.NotSent)
+	now := time.Now()
+	for _, s.Deadline = range []time.Time{now, now.Add(-time.Hour), {}} {
+		r.expect(r.submit(s), provider.NotSent)
+	}
 	r.expect(r.submit(r.submission(Accepts)), provider.Accepted)
+	if n := r.Taken(); n != 1 {
+		r.t.Errorf("%d taken", n)
+	}
+}
+
+func validity(r *run) {
+	s := r.submission(Accepts)
+	for _, s.Validity = range []time.Duration{-1, -time.Hour} {
+		r.expect(r.submit(s), provider.NotSent)
+	}
+	s.Validity = 0
+	r.expect(r.submit(s), provider.Accepted)
 	if n := r.Taken(); n != 1 {
 		r.t.Errorf("%d taken", n)
 	}

@@ -2,6 +2,7 @@ package smpp
 
 import (
 	"errors"
+	"strconv"
 	"strings"
 
 	"github.com/einmal/einmal/internal/ground/chaos"
@@ -56,9 +57,14 @@ func answered(p *wire.PDU, err error) provider.Outcome {
 		o.Kind, o.Detail = provider.Unknown, "the answer could not be read"
 		return o
 	}
-	o.ExternalID = messageID(p)
+	if o.ExternalID = messageID(p); len(o.ExternalID) > provider.LongestID {
+		o.ExternalID, o.Detail = nil, tooLongID
+	}
 	return o
 }
+
+// tooLongID is the detail of an acceptance whose id no store would take: the outcome is kept, without the id.
+var tooLongID = "the message was taken; its message id is longer than " + strconv.Itoa(provider.LongestID) + " octets and was left out"
 
 // messageID is the id as received, or nil: some centres leave it out, some write the word null.
 func messageID(p *wire.PDU) []byte {

@@ -3,6 +3,7 @@ package smpp
 import (
 	"errors"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ func TestOutcomes(t *testing.T) {
 		return wire.Result{Written: true, PDU: &wire.PDU{Command: wire.CmdSubmitSMResp, Status: status, Body: body}}
 	}
 	id := func(s string) wire.Body { return &wire.MessageID{ID: s} }
+	longest := strings.Repeat("x", 255)
 	nack := resp(wire.StatusOK, nil)
 	nack.PDU.Command = wire.CmdGenericNack
 	broken := resp(wire.StatusOK, nil)
@@ -31,6 +33,8 @@ func TestOutcomes(t *testing.T) {
 		"accepted":               {resp(0, id("00aB")), provider.Accepted, "00aB", false},
 		"accepted, no id":        {resp(0, id("")), provider.Accepted, "", false},
 		"accepted, id null":      {resp(0, id("null")), provider.Accepted, "", false},
+		"accepted, longest id":   {resp(0, id(longest)), provider.Accepted, longest, false},
+		"accepted, longer id":    {resp(0, id(longest+"x")), provider.Accepted, "", false},
 		"accepted, no body":      {resp(0, nil), provider.Accepted, "", false},
 		"throttled":              {resp(0x58, nil), provider.Throttled, "", false},
 		"queue full":             {resp(0x14, nil), provider.Throttled, "", false},
@@ -58,6 +62,9 @@ func TestOutcomes(t *testing.T) {
 		if got.Detail == "" || (c.in.PDU != nil) != (got.Code != "") {
 			t.Errorf("%s: code %q, detail %q", name, got.Code, got.Detail)
 		}
+	}
+	if got := outcomeOf(resp(0, id(longest+"x"))).Detail; !strings.Contains(got, "255 octets") {
+		t.Errorf("an id that was left out: detail %q", got)
 	}
 	late := resp(0, id("a"))
 	late.Late = true

@@ -58,6 +58,10 @@ func (p *Provider) Submit(sub provider.Submission, report provider.Report) {
 	refuse := func(kind provider.OutcomeKind, err error) {
 		go report(provider.Outcome{Kind: kind, Detail: detail(err)})
 	}
+	if err := inTime(sub, time.Now()); err != nil {
+		refuse(provider.NotSent, err)
+		return
+	}
 	pdu, err := p.build(sub)
 	if err != nil {
 		refuse(provider.Rejected, err)
@@ -75,6 +79,20 @@ func (p *Provider) Submit(sub provider.Submission, report provider.Report) {
 	if err != nil {
 		refuse(provider.NotSent, err)
 	}
+}
+
+var errValidity = errors.New("smpp: the validity is over")
+
+// inTime refuses what the session or the message centre would take for a time without end: a zero Deadline, and
+// a validity that leaves no period to write.
+func inTime(sub provider.Submission, now time.Time) error {
+	switch {
+	case !now.Before(sub.Deadline):
+		return wire.ErrExpired
+	case sub.Validity < 0:
+		return errValidity
+	}
+	return nil
 }
 
 func wireWritten() { chaos.At(chaos.WireWritten) }

@@ -133,7 +133,7 @@ func ready(t *testing.T, p *smpp.Provider) {
 
 var message = provider.Submission{
 	Attempt: "att_1", Source: "SHOP", Destination: "+12025550143", Text: "Hello {World}", Validity: time.Hour,
-	Reference: 4711, HasReference: true,
+	Reference: 4711, HasReference: true, Deadline: time.Now().Add(time.Hour),
 }
 
 // TestOnTheWire: what leaves for a submission, field by field.
