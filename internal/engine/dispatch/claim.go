@@ -2,6 +2,7 @@ package dispatch
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/einmal/einmal/internal/ground/chaos"
@@ -122,4 +123,35 @@ func (d *Dispatcher) perFlow(limit int) int {
 		return limit
 	}
 	return (limit + 1) / 2
+}
+
+// lateEvery is how often late claims are told of at most: a store that is slow makes thousands of them.
+const lateEvery = time.Minute
+
+// lateness counts claims that came too late for an attempt, from one telling to the next.
+type lateness struct {
+	mu    sync.Mutex
+	told  time.Time
+	count int
+}
+
+func (l *lateness) add(n int, now time.Time) (count int, tell bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.count += n
+	if l.count == 0 || !l.told.IsZero() && now.Sub(l.told) < lateEvery {
+		return 0, false
+	}
+	count, l.count, l.told = l.count, 0, now
+	return count, true
+}
+
+// noteLate tells of claims whose deadline was over before an attempt could be opened. Nothing is lost, but the
+// messages are claimed and given back in a circle, and none of them leaves.
+func (d *Dispatcher) noteLate(n int, now time.Time) {
+	d.cfg.Metrics.late.WithLabelValues(d.cfg.Connection.Name).Add(float64(n))
+	if count, tell := d.late.add(n, now); tell {
+		d.log().Warn("claimed messages came too late for an attempt and are given back; the store is slower than the lease allows",
+			"count", count, "lease", d.cfg.Lease, "margin", d.cfg.Margin)
+	}
 }

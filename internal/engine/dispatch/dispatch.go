@@ -89,6 +89,7 @@ type Dispatcher struct {
 	flows flows
 	slot  slot
 	pause pause
+	late  lateness
 
 	claims   *pile[claim]      // claimed, no attempt yet
 	outcomes *pile[store.News] // reported, not committed yet

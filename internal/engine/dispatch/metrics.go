@@ -13,10 +13,10 @@ import (
 
 // Metrics are the counters of all dispatchers and of the sweeper of a node.
 type Metrics struct {
-	claimed, returned, dropped, pauses *prometheus.CounterVec // by connection
-	outcomes                           *prometheus.CounterVec
-	swept                              *prometheus.CounterVec
-	orphans                            prometheus.Counter
+	claimed, returned, late, dropped, pauses *prometheus.CounterVec // by connection
+	outcomes                                 *prometheus.CounterVec
+	swept                                    *prometheus.CounterVec
+	orphans                                  prometheus.Counter
 }
 
 // NewMetrics makes and registers them.
@@ -24,6 +24,7 @@ func NewMetrics(m *telemetry.Metrics) *Metrics {
 	return &Metrics{
 		claimed:  m.Counter("claimed_total", "Messages that a node has claimed.", "connection"),
 		returned: m.Counter("returned_total", "Claimed messages that were given back without an attempt.", "connection"),
+		late:     m.Counter("late_claims_total", "Claimed messages that came too late for an attempt. Many mean that the store is slow.", "connection"),
 		dropped:  m.Counter("outcomes_dropped_total", "Outcomes that the store could not take. Any is a defect.", "connection"),
 		pauses:   m.Counter("connection_pauses_total", "Pauses of a connection that its provider refuses as a whole.", "connection"),
 		outcomes: m.Counter("outcomes_total", "Answers to attempts, or their lack.", "connection", "outcome", "late", "simulated"),

@@ -2,13 +2,11 @@ package dispatch
 
 import (
 	"context"
-	"errors"
 	"strconv"
 	"time"
 
 	"github.com/einmal/einmal/internal/domain/evidence"
 	"github.com/einmal/einmal/internal/ground/chaos"
-	"github.com/einmal/einmal/internal/ground/fault"
 	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/provider"
 	"github.com/einmal/einmal/internal/store"
@@ -31,15 +29,20 @@ func (d *Dispatcher) openLoop(ctx context.Context) {
 func (d *Dispatcher) open(ctx context.Context, batch []claim) {
 	deadlines := make(map[ident.Message]time.Time, len(batch))
 	claims := make([]store.Claimed, 0, len(batch))
-	now, stopping := time.Now(), d.isStopping()
+	now, stopping, late := time.Now(), d.isStopping(), 0
 	for _, c := range batch {
-		if stopping || !now.Before(c.deadline) {
+		tooLate := !now.Before(c.deadline)
+		if tooLate {
+			late++
+		}
+		if stopping || tooLate {
 			d.giveBack(c.Claimed)
 			continue
 		}
 		deadlines[c.Message] = c.deadline
 		claims = append(claims, c.Claimed)
 	}
+	d.noteLate(late, now)
 	if len(claims) == 0 {
 		return
 	}
@@ -71,16 +74,28 @@ func (d *Dispatcher) openSpec() store.OpenSpec {
 
 // submit hands one opened attempt to the provider. A text that cannot be opened any more ends the message: it
 // was not sent and never can be, so it has failed, and no provider is blamed for it.
+//
+// What has no time left is not sent: a provider may read "no time" as "no limit". A message whose validity is
+// over waits for the sweep that lets it expire; one without a slot waits for whoever has it.
 func (d *Dispatcher) submit(ctx context.Context, o store.Opened, deadline time.Time) {
 	d.flying.Add(1)
 	report := d.reporter(o)
+	if o.ValidUntil <= o.OpenedAt {
+		report(validityOver)
+		return
+	}
 	text, err := d.cfg.Open(ctx, o)
 	if err != nil {
 		d.logError(ctx, "a message's text could not be opened", err, "message", o.Message.String())
 		report(unopened(err))
 		return
 	}
-	if until := d.slot.validUntil(); until.Before(deadline) {
+	until := d.slot.validUntil()
+	if !time.Now().Before(until) {
+		report(slotLost)
+		return
+	}
+	if until.Before(deadline) {
 		deadline = until
 	}
 	d.cfg.Provider.Submit(provider.Submission{
@@ -101,27 +116,6 @@ func AttemptID(m ident.Message, attempt, part uint16) string {
 	b = strconv.AppendUint(b, uint64(attempt), 10)
 	b = append(b, '.')
 	return string(strconv.AppendUint(b, uint64(part), 10))
-}
-
-// Codes of outcomes that the gateway itself is the author of.
-const (
-	CodeContentDestroyed  = "content_destroyed"  // the text's key is destroyed
-	CodeContentUnreadable = "content_unreadable" // the text does not fit its key
-	CodeContentWaits      = "content_waits"      // the text's key could not be read just now
-)
-
-// hopeless reports that no later attempt could open the text.
-func hopeless(code string) bool { return code == CodeContentDestroyed || code == CodeContentUnreadable }
-
-func unopened(err error) provider.Outcome {
-	code := fault.CodeOf(err)
-	switch {
-	case code == fault.Unavailable, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return provider.Outcome{Kind: provider.NotSent, Code: CodeContentWaits, Detail: "the key of the text could not be read"}
-	case code == fault.NotFound:
-		return provider.Outcome{Kind: provider.NotSent, Code: CodeContentDestroyed, Detail: "the key of the text is destroyed; nothing was sent"}
-	}
-	return provider.Outcome{Kind: provider.NotSent, Code: CodeContentUnreadable, Detail: "the text could not be opened; nothing was sent"}
 }
 
 // giveBack returns a message that was claimed and not opened.

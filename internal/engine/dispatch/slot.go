@@ -14,6 +14,10 @@ type slot struct {
 	have  store.Slot
 	taken bool
 	until time.Time // no write begins later
+
+	// The two below belong to the goroutine that keeps the slot.
+	missed time.Time // when none was free for the first time; zero: the last one asked for was
+	told   bool      // of its having lasted long
 }
 
 // validUntil is the zero time while there is no slot.
@@ -60,10 +64,9 @@ func (d *Dispatcher) keepSlot(ctx context.Context) {
 
 func (d *Dispatcher) renewOrTake(ctx context.Context) {
 	asked := time.Now()
-	until := asked.Add(d.cfg.Lease - d.cfg.Margin)
 	have, taken := d.slot.current()
 	if !taken {
-		d.takeSlot(ctx, until)
+		d.takeSlot(ctx, asked)
 		return
 	}
 	ok, err := d.cfg.Store.RenewSlot(ctx, have, d.cfg.Node, d.cfg.Lease)
@@ -74,25 +77,48 @@ func (d *Dispatcher) renewOrTake(ctx context.Context) {
 		d.slot.lose()
 		d.log().Warn("the bind slot was lost to another node; nothing is submitted until one is free")
 	default:
-		d.setSlot(have, until)
+		d.setSlot(have, asked)
 	}
 }
 
-func (d *Dispatcher) takeSlot(ctx context.Context, until time.Time) {
+func (d *Dispatcher) takeSlot(ctx context.Context, asked time.Time) {
 	c := d.cfg.Connection
 	have, ok, err := d.cfg.Store.TakeSlot(ctx, c.ID, c.Slots, d.cfg.Node, d.cfg.Lease)
 	if err != nil {
 		d.logError(ctx, "no bind slot could be taken", err)
+		return
 	}
-	if err == nil && ok {
-		d.setSlot(have, until)
+	d.noteSlot(ok, asked)
+	if ok {
+		d.setSlot(have, asked)
 	}
 }
 
-// setSlot lets claims run again if they had to stop.
-func (d *Dispatcher) setSlot(have store.Slot, until time.Time) {
+// noteSlot tells once of an outage: after two leases a node that is gone would have left its slot to this one.
+// A store that does not answer neither begins an outage nor ends one.
+func (d *Dispatcher) noteSlot(free bool, now time.Time) {
+	s := &d.slot
+	if s.missed.IsZero() {
+		s.missed = now
+	}
+	lasted := now.Sub(s.missed)
+	switch {
+	case free && s.told:
+		d.log().Warn("a bind slot is free again and was taken", "after", lasted)
+	case !free && !s.told && lasted > 2*d.cfg.Lease:
+		d.log().Warn("no bind slot is free: other nodes have all of them, and this one submits nothing over this connection",
+			"for", lasted, "slots", d.cfg.Connection.Slots)
+		s.told = true
+	}
+	if free {
+		s.missed, s.told = time.Time{}, false
+	}
+}
+
+// setSlot lets claims run again if they had to stop. No write begins later than the margin before the lease's end.
+func (d *Dispatcher) setSlot(have store.Slot, asked time.Time) {
 	before := d.slot.held(time.Now())
-	d.slot.set(have, until)
+	d.slot.set(have, asked.Add(d.cfg.Lease-d.cfg.Margin))
 	if !before {
 		signal(d.room)
 	}

@@ -173,7 +173,7 @@ func TestTheSlotBoundsTheDeadline(t *testing.T) {
 	d := New(config(s, p))
 	until := time.Now().Add(time.Second)
 	d.slot.set(store.Slot{}, until)
-	d.submit(t.Context(), store.Opened{}, until.Add(time.Minute))
+	d.submit(t.Context(), store.Opened{OpenedAt: now(), ValidUntil: now() + 1e6}, until.Add(time.Minute))
 	if got := p.next(t).Deadline; !got.Equal(until) {
 		t.Errorf("the deadline is %v after the slot's end", got.Sub(until))
 	}
