@@ -108,9 +108,9 @@ func TestLoggedIsStorable(t *testing.T) {
 
 func TestLoggedKeepsWhatItCannotUseFromHarm(t *testing.T) {
 	long := delivered()
-	long.Parsed.ExternalID = []byte(strings.Repeat("x", longestID+1))
+	long.Parsed.ExternalID = []byte(strings.Repeat("x", provider.LongestID+1))
 	if r := Logged(plainKey, 1, 1, &long); r.Kind != "unreadable" || r.ExternalID != nil {
-		t.Errorf("an id of %d bytes is a %s", longestID+1, r.Kind)
+		t.Errorf("an id of %d bytes is a %s", provider.LongestID+1, r.Kind)
 	}
 	final := delivered()
 	final.Parsed.Kind = provider.KindIntermediate

@@ -12,16 +12,12 @@ import (
 	"github.com/einmal/einmal/internal/store"
 )
 
-// longestID is the longest message id, in bytes, by which a receipt is looked for. SMPP allows 64 (3.4, section
-// 5.3.2.12); what is longer than this is no id, and would not fit into the store's index.
-const longestID = 255
-
 // Logged is a provider's call in the form in which it is stored; the payload is the caller's to seal and set.
 // Text columns hold text: U+0000 and broken UTF-8 are replaced in them, so that no call can be one that the
 // store refuses for ever. The payload keeps every byte.
 func Logged(key intent.Keyer, connection, idSpace int64, e *provider.RawEvent) *store.LoggedReceipt {
 	p := e.Parsed
-	if len(p.ExternalID) > longestID {
+	if len(p.ExternalID) > provider.LongestID {
 		p.Kind, p.ExternalID, p.Problem = provider.KindUnreadable, nil, "the message id is too long"
 	}
 	return &store.LoggedReceipt{
