@@ -61,6 +61,7 @@ func New(c Config) *API {
 	a.huma = humago.New(a.mux, description())
 	a.register()
 	a.describeFaults()
+	a.openAnswers()
 	return a
 }
 

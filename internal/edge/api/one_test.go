@@ -1,6 +1,7 @@
 package api
 
 import (
+	"maps"
 	"slices"
 	"testing"
 
@@ -117,6 +118,22 @@ func TestAddressesAsSentAreMasked(t *testing.T) {
 	for _, sent := range []string{"1/1 12025550143", "+12025550143"} {
 		if got := maskedAddress(sent, number); got != sent {
 			t.Errorf("%q was searched for and is shown as %q", sent, got)
+		}
+	}
+}
+
+// A client that was generated from this release does not break on a member that the next one adds to an answer; a
+// request keeps to what is known.
+func TestAnswersAreOpenAndRequestsAreNot(t *testing.T) {
+	schemas := newWorld(t).api.OpenAPI().Components.Schemas.Map()
+	for name, strict := range map[string]bool{"SubmitBody": true, "CancelBody": true, "KeyBody": true, "SubmitAnswer": false, "AnswerDecision": false, "Problem": false, "OneMessageView": false} {
+		s := schemas[name]
+		if s == nil {
+			t.Errorf("there is no schema %s among %v", name, slices.Sorted(maps.Keys(schemas)))
+			continue
+		}
+		if (s.AdditionalProperties == false) != strict {
+			t.Errorf("%s: strict %v, want %v", name, s.AdditionalProperties == false, strict)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"reflect"
 	"strconv"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -148,4 +149,44 @@ func (a *API) registerSubmit() {
 		o.Responses[strconv.Itoa(status)] = &huma.Response{Description: http.StatusText(status), Content: problem}
 	}
 	a.OpenAPI().AddOperation(&o)
+}
+
+// openAnswers lets every schema that is only answered have members that a client does not know: a later release may
+// add some, and that must not break a client that was generated from this one. What is sent stays strict.
+func (a *API) openAnswers() {
+	sent := map[string]bool{}
+	for _, item := range a.OpenAPI().Paths {
+		for _, op := range []*huma.Operation{item.Get, item.Post, item.Delete} {
+			if op == nil || op.RequestBody == nil {
+				continue
+			}
+			for _, media := range op.RequestBody.Content {
+				a.mark(sent, media.Schema)
+			}
+		}
+	}
+	for name, s := range a.OpenAPI().Components.Schemas.Map() {
+		if !sent[name] && s.AdditionalProperties == false {
+			s.AdditionalProperties = nil
+		}
+	}
+}
+
+// mark notes a schema that is sent, with all that it holds.
+func (a *API) mark(sent map[string]bool, s *huma.Schema) {
+	if s == nil {
+		return
+	}
+	if s.Ref != "" {
+		name := s.Ref[strings.LastIndexByte(s.Ref, '/')+1:]
+		if !sent[name] {
+			sent[name] = true
+			a.mark(sent, a.OpenAPI().Components.Schemas.SchemaFromRef(s.Ref))
+		}
+		return
+	}
+	for _, p := range s.Properties {
+		a.mark(sent, p)
+	}
+	a.mark(sent, s.Items)
 }
