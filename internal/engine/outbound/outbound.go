@@ -91,7 +91,7 @@ type Service struct {
 	contents *Contents
 	policies *policies
 	flows    *flows
-	queue    *batch.Queue[store.Submission, store.Decided]
+	writers  writers
 	metrics  *metrics
 }
 
@@ -101,8 +101,8 @@ func New(cfg Config) *Service {
 		cfg: cfg, contents: NewContents(cfg.Sealer),
 		policies: &policies{store: cfg.Store}, flows: newFlows(cfg.Store),
 	}
-	s.queue = batch.New(cfg.Batch, s.decide)
-	s.metrics = newMetrics(cfg.Metrics, s.queue.Waiting)
+	s.writers = newWriters(cfg.Batch, s.decide)
+	s.metrics = newMetrics(cfg.Metrics, s.writers.waiting)
 	return s
 }
 
@@ -142,4 +142,4 @@ func (s *Service) checkIdentity(ctx context.Context) error {
 }
 
 // Close refuses new requests, finishes those that wait for their decision, and returns.
-func (s *Service) Close() { s.queue.Close() }
+func (s *Service) Close() { s.writers.close() }

@@ -105,7 +105,7 @@ func (s *Service) preview(ctx context.Context, sub *Submission, c *checked, r *i
 
 // queued has a request decided with whatever else arrives.
 func (s *Service) queued(ctx context.Context, sub *Submission, out store.Submission, encoding Encoding) (Answer, error) {
-	decided, err := s.queue.Do(ctx, uint16(sub.Tenant), out)
+	decided, err := s.writers.do(ctx, out)
 	if err == nil {
 		err = decided.Err
 	}

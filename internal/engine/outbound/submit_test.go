@@ -321,14 +321,14 @@ func TestAFullQueueAndAnEndedOne(t *testing.T) {
 			t.Errorf("a caller that went away got %v", err)
 		}
 	})
-	for b.queue.Waiting() == 0 {
+	for b.writers.waiting() == 0 {
 		runtime.Gosched()
 	}
 	if f := b.refused(order("A-3"), fault.Unavailable); f.RetryAfter == 0 {
 		t.Error("full, without Retry-After")
 	}
 	cancel()
-	for b.queue.Waiting() != 0 {
+	for b.writers.waiting() != 0 {
 		runtime.Gosched()
 	}
 	close(pass)
