@@ -85,7 +85,7 @@ func readKeyFile(name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	defer file.Close() //nolint:errcheck // it was read
+	defer file.Close() // it was read
 	raw, err := io.ReadAll(io.LimitReader(file, maxKeyFile))
 	return string(raw), err
 }
@@ -123,7 +123,7 @@ func (c *client) do(ctx context.Context, method, path string, body []byte, heade
 	case err != nil:
 		return nil, c.unreached(err)
 	}
-	defer res.Body.Close() //nolint:errcheck // it was read
+	defer res.Body.Close() // it was read
 	raw, err := io.ReadAll(io.LimitReader(res.Body, 64<<20))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", errLost, err)

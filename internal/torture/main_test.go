@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 }
 
 func run(m *testing.M) int {
-	seed = uint64(time.Now().UnixNano()) //nolint:gosec // any bits will do
+	seed = uint64(time.Now().UnixNano()) // any bits will do
 	if s := os.Getenv("EINMAL_SEED"); s != "" {
 		var err error
 		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
@@ -69,7 +69,7 @@ func chance(t *testing.T) *rand.Rand {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(t.Name()))
 	t.Logf("EINMAL_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, h.Sum64())) //nolint:gosec // it has to be repeatable
+	return rand.New(rand.NewPCG(seed, h.Sum64())) // it has to be repeatable
 }
 
 // times is n in make torture and a tenth of it otherwise.

@@ -32,7 +32,7 @@ func (in *Paging) page(d *decoder) store.Page {
 		d.wrong("after", "not the next of a page: copy it whole")
 		return p
 	}
-	p.At = clock.Micros(binary.BigEndian.Uint64(raw)) //nolint:gosec // the bits of it
+	p.At = clock.Micros(binary.BigEndian.Uint64(raw)) // the bits of it
 	p.ID = [16]byte(raw[8:])
 	return p
 }
@@ -43,7 +43,7 @@ func paged[S, T any](limit int, found []S, view func(S) T, place func(S) (clock.
 	for i, s := range found {
 		if i == limit {
 			at, id := place(found[i-1])
-			raw := append(binary.BigEndian.AppendUint64(nil, uint64(at)), id[:]...) //nolint:gosec // the bits of it
+			raw := append(binary.BigEndian.AppendUint64(nil, uint64(at)), id[:]...) // the bits of it
 			next := base64.RawURLEncoding.EncodeToString(raw)
 			l.Next = &next
 			break

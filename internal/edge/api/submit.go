@@ -20,7 +20,7 @@ func (a *API) submit(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, err)
 		return
 	}
-	buf := buffers.Get().(*buffer) //nolint:forcetypeassert // the pool holds nothing else
+	buf := buffers.Get().(*buffer) // the pool holds nothing else
 	defer buffers.Put(buf)
 	if err := buf.read(w, r); err != nil {
 		writeProblem(w, err)

@@ -29,7 +29,7 @@ const FingerprintVersion = 1
 func EventKey(key intent.Keyer, idSpace int64, e *provider.RawEvent) intent.Key {
 	f := form{FingerprintVersion}
 	f.text("receipt event")
-	f.number(uint64(idSpace)) //nolint:gosec // the bits of it
+	f.number(uint64(idSpace)) // the bits of it
 	p := &e.Parsed
 	switch {
 	case p.EventID != "":

@@ -74,7 +74,7 @@ func New[T, R any](conf Config, run func([]T) ([]R, error)) *Queue[T, R] {
 // waits takes it out and gets the context's error: nothing has happened. Once its batch has begun it waits for
 // the result, whatever its context says: a commit is not undone by somebody going away.
 func (q *Queue[T, R]) Do(ctx context.Context, tenant uint16, value T) (R, error) {
-	it := q.pool.Get().(*item[T, R]) //nolint:forcetypeassert // New says so
+	it := q.pool.Get().(*item[T, R]) // New says so
 	it.value = value
 	defer q.put(it)
 	if err := q.enter(ctx, tenant, it); err != nil {

@@ -27,7 +27,7 @@ func I8HistoriesAreWhole(h *History) []string {
 	for _, m := range h.Messages {
 		state := message.State(0)
 		for i, e := range m.Events {
-			if e.N != uint32(i+1) { //nolint:gosec // a handful
+			if e.N != uint32(i+1) { // a handful
 				f.add("%s: event %d has the number %d", m.ID, i+1, e.N)
 			}
 			claimed := state == message.Pending && e.From == message.Sending // a claim writes no event
