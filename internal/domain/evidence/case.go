@@ -7,12 +7,20 @@ package evidence
 
 import (
 	"slices"
+	"time"
 
 	"github.com/einmal/einmal/internal/domain/exception"
 	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
 )
+
+// ReceiptTime is how long after its validity a message may still get a receipt; then it is final as it is.
+const ReceiptTime = 72 * time.Hour
+
+// EventLife is how long a logical event is remembered after its first receipt: longer than any provider sends one
+// again, and shorter than the time after which providers use their ids again.
+const EventLife = 30 * 24 * time.Hour
 
 // Case is a message under its lock.
 type Case struct {

@@ -6,7 +6,6 @@ import (
 
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/ground/chaos"
-	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/fault"
 	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/store"
@@ -208,8 +207,3 @@ func (s *Store) Preview(ctx context.Context, sub store.Submission, decide store.
 	request.Idempotency = intent.Idempotency{}
 	return decide(&request, facts), nil
 }
-
-// receiptTime is how long after its validity a message may still get a receipt.
-const receiptTime = 72 * time.Hour
-
-func receiptUntil(validUntil clock.Micros) clock.Micros { return validUntil.Add(receiptTime) }

@@ -49,11 +49,8 @@ type settling struct {
 	exceptions []exception.Exception
 	finished   []ident.Receipt // off the list of work
 	waiting    []ident.Receipt // on it until their grace is over
-	redact     []redaction
+	redact     []ident.Receipt // of messages whose text is a secret
 }
-
-// redaction is a receipt of a message whose text is a secret.
-type redaction struct{ receipt ident.Receipt }
 
 func newSettling(t *tx, rules store.Rules, news []store.News) *settling {
 	return &settling{

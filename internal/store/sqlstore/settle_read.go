@@ -112,10 +112,6 @@ func (z *settling) readMessages(ctx context.Context) error {
 	})
 }
 
-// eventLife is how long a logical event is remembered after its first receipt: longer than any provider sends
-// a receipt again.
-const eventLife = 30 * 24 * 3600 * clock.Micros(1_000_000)
-
 // lockRegisters locks the messages' keys, then registers the receipts' logical events.
 func (z *settling) lockRegisters(ctx context.Context) error {
 	keys := map[slot]bool{}
@@ -164,7 +160,7 @@ func (z *settling) eventKeys(now clock.Micros) []taking {
 			continue
 		}
 		asked[n.EventKey] = true
-		want = append(want, taking{slot{intent.SpaceEvent, n.EventKey}, n.Receipt.ID, now + eventLife})
+		want = append(want, taking{slot{intent.SpaceEvent, n.EventKey}, n.Receipt.ID, now.Add(evidence.EventLife)})
 	}
 	return want
 }

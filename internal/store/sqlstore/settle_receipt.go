@@ -56,7 +56,7 @@ func (z *settling) applyReceipt(i int, facts *evidence.ReceiptFacts, m evidence.
 	}
 	z.finished = append(z.finished, facts.ID)
 	if c.Secret {
-		z.redact = append(z.redact, redaction{facts.ID})
+		z.redact = append(z.redact, facts.ID)
 	}
 	if i < z.given {
 		z.out[i].Message, z.out[i].Case = c.Message, &c.Case

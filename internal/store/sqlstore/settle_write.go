@@ -167,8 +167,8 @@ func (z *settling) writeRedactions(ctx context.Context) error {
 		return nil
 	}
 	ids, redacted := &rows{}, &rows{}
-	for _, r := range z.redact {
-		ids.add(r.receipt)
+	for _, id := range z.redact {
+		ids.add(id)
 	}
 	err := z.t.query(ctx, readForRedaction, ids, func(res *sql.Rows) error {
 		r, err := scanReceipt(res)

@@ -111,9 +111,10 @@ func testRepeatedReceipt(t *testing.T, h Harness) {
 	w.settle(w.outcome(o, message.OutcomeAccepted, "r1"))
 	w.settle(w.receipt("r1", -1, "delivered", 25))
 	before := w.state(o.Message, message.Delivered)
-	out := w.settle(w.receipt("r1", -1, "delivered", 25), w.receipt("r1", -1, "en_route", 25))
-	if !out[0].Repeated {
-		t.Error("a repeated logical event was taken for a new one")
+	// The same receipt again, one that is not final, and another logical event that says the same.
+	out := w.settle(w.receipt("r1", -1, "delivered", 25), w.receipt("r1", -1, "en_route", 25), w.receipt("r1", 7, "delivered", 25))
+	if !out[0].Repeated || out[2].Repeated {
+		t.Error("a repeated logical event was taken for a new one, or a new one for a repeat")
 	}
 	after := w.state(o.Message, message.Delivered)
 	if after.Since != before.Since || after.Attempts[0].DeliveredAt != before.Attempts[0].DeliveredAt {
@@ -121,7 +122,7 @@ func testRepeatedReceipt(t *testing.T, h Harness) {
 	}
 	events, err := w.Events(context.Background(), w.tenant, o.Message, 3, 100)
 	must(t, err)
-	if len(events) != 2 || events[0].Kind != evidence.EventRepeated || events[1].Kind != evidence.EventOvertaken {
+	if len(events) != 3 || events[0].Kind != evidence.EventRepeated || events[1].Kind != evidence.EventOvertaken || events[2].Kind != evidence.EventRepeated {
 		t.Errorf("the events are %+v", events)
 	}
 	w.exceptions()
