@@ -3,7 +3,6 @@ package gsm
 import (
 	"bufio"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"os"
 	"strings"
@@ -52,35 +51,6 @@ func TestAlphabet(t *testing.T) {
 		}
 		if p, err := Encode(want); err != nil || p.DataCoding != CodingDefault || string(p.Octets) != string(octets) {
 			t.Errorf("%q encodes to %x (%d), %v; want %s", want, p.Octets, p.DataCoding, err, f[2])
-		}
-	}
-}
-
-// TestSegments: Encode takes what fits in one part and says how many parts the rest needs.
-func TestSegments(t *testing.T) {
-	for _, line := range lines(t, "testdata/segments.jsonl") {
-		var v struct {
-			ID, Text, Encoding string
-			Units, Parts       int
-			RefBits            *int `json:"ref_bits"`
-		}
-		if err := json.Unmarshal([]byte(line), &v); err != nil {
-			t.Fatal(err)
-		}
-		if v.RefBits != nil && *v.RefBits == 16 {
-			continue
-		}
-		p, err := Encode(v.Text)
-		var long *TooLongError
-		if v.Parts > 1 {
-			if !errors.As(err, &long) || long.Parts != v.Parts {
-				t.Errorf("%s: %v, want %d parts", v.ID, err, v.Parts)
-			}
-			continue
-		}
-		width := map[uint8]int{CodingDefault: 1, CodingUCS2: 2}[p.DataCoding]
-		if err != nil || len(p.Octets) != v.Units*width || (v.Encoding == "ucs2") != (p.DataCoding == CodingUCS2) {
-			t.Errorf("%s: coding %d, %d octets, %v", v.ID, p.DataCoding, len(p.Octets), err)
 		}
 	}
 }
