@@ -14,13 +14,14 @@ import (
 
 // Config is everything that can be set. Its tags are the members of the configuration file.
 type Config struct {
-	Listen   Listen   `yaml:"listen"`
-	Data     string   `yaml:"data"`   // folder of the embedded store, of the keys and of the lock
-	Store    string   `yaml:"store"`  // "sqlite" or postgres://user:password@host:port/database
-	Sender   string   `yaml:"sender"` // of requests that name none
-	Receipts Receipts `yaml:"receipts"`
-	Feed     Feed     `yaml:"feed"`
-	Log      Log      `yaml:"log"`
+	Listen       Listen       `yaml:"listen"`
+	Data         string       `yaml:"data"`   // folder of the embedded store, of the keys and of the lock
+	Store        string       `yaml:"store"`  // "sqlite" or postgres://user:password@host:port/database
+	Sender       string       `yaml:"sender"` // of requests that name none
+	Destinations Destinations `yaml:"destinations"`
+	Receipts     Receipts     `yaml:"receipts"`
+	Feed         Feed         `yaml:"feed"`
+	Log          Log          `yaml:"log"`
 	// Connections are where messages are sent. This release uses one; later ones route among several.
 	Connections map[string]Connection `yaml:"connections"`
 }
@@ -29,6 +30,17 @@ type Config struct {
 type Listen struct {
 	HTTP string `yaml:"http"` // host:port
 }
+
+// Destinations says which numbers are texted.
+type Destinations struct {
+	Unassigned string `yaml:"unassigned"` // accept or refuse those that their country has not given out
+}
+
+// What Destinations.Unassigned may be.
+const (
+	accept = "accept"
+	refuse = "refuse"
+)
 
 // Receipts says how long delivery receipts are waited for and looked back to.
 type Receipts struct {
@@ -115,9 +127,10 @@ const (
 func Default() Config {
 	return Config{
 		Listen: Listen{HTTP: "127.0.0.1:8080"}, Data: "./einmal-data", Store: storeSQLite, Sender: "Einmal",
-		Receipts: Receipts{Grace: Duration(15 * time.Minute), LookBack: Duration(72 * time.Hour)},
-		Feed:     Feed{Keep: Duration(30 * 24 * time.Hour)},
-		Log:      Log{Level: "info", Format: "text"},
+		Destinations: Destinations{Unassigned: accept},
+		Receipts:     Receipts{Grace: Duration(15 * time.Minute), LookBack: Duration(72 * time.Hour)},
+		Feed:         Feed{Keep: Duration(30 * 24 * time.Hour)},
+		Log:          Log{Level: "info", Format: "text"},
 	}
 }
 
@@ -166,6 +179,9 @@ func (c Config) check() error {
 	}
 	if _, err := phone.ParseSender(c.Sender); c.Sender != "" && err != nil {
 		return fmt.Errorf("sender: %w", err)
+	}
+	if u := c.Destinations.Unassigned; u != accept && u != refuse {
+		return fmt.Errorf("destinations.unassigned: write accept or refuse")
 	}
 	for name, d := range map[string]Duration{"receipts.grace": c.Receipts.Grace, "receipts.look_back": c.Receipts.LookBack} {
 		if time.Duration(d) < time.Second {

@@ -49,6 +49,7 @@ connections:
 func TestWrongConfig(t *testing.T) {
 	for text, want := range map[string]string{
 		"listne: {http: x}":                          "listne",
+		"destinations: {unassigned: no}":             "accept or refuse",
 		"receipts: {grace: soon}":                    "90s, 15m or 72h",
 		"listen: {http: nowhere}":                    "host:port",
 		"store: mysql://x":                           "postgres://user:password@host:port/database",

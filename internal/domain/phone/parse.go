@@ -20,7 +20,9 @@ var (
 	ErrNoRegion  = errors.New("no country: begin with + and the country code, like +12025550123, or give the region of the local form")
 	ErrRegion    = errors.New("unknown region: give two letters of ISO 3166-1, like DE or US")
 	ErrCountry   = errors.New("no such country code: after + comes a country code, as in +12025550123")
-	ErrLength    = errors.New("no number of its country has this many digits: write it like +12025550123")
+	// ErrUnassigned is for whoever refuses what Assigned denies.
+	ErrUnassigned = errors.New("no number plan has given this number out, and this gateway refuses such ones: check it for a slip of the finger")
+	ErrLength     = errors.New("no number of its country has this many digits: write it like +12025550123")
 )
 
 // maxReadings bounds how often a number is read until it stays the same.
@@ -150,18 +152,40 @@ var mexican = []string{"1", "01", "044", "045"}
 // oneForm gives a handset one number where the plan's reader leaves it several. Otherwise a text could go out
 // once under each, and an opt-out given under one would not hold for the other.
 func oneForm(n *plan.PhoneNumber) *plan.PhoneNumber {
-	if n.GetCountryCode() != mexico {
+	national := plan.GetNationalSignificantNumber(n)
+	better := ""
+	switch n.GetCountryCode() {
+	case mexico:
+		better = mexicanForm(national)
+	case argentina:
+		better = argentineForm(national)
+	}
+	if better == "" {
 		return n
 	}
-	national := plan.GetNationalSignificantNumber(n)
+	again, err := plan.Parse(better, "")
+	if err != nil {
+		return n
+	}
+	return again
+}
+
+// mexicanForm leaves out the prefixes of old; "" if there are none.
+func mexicanForm(national string) string {
 	for _, prefix := range mexican {
-		rest, ok := strings.CutPrefix(national, prefix)
-		if !ok || len(rest) != 10 {
-			continue
-		}
-		if again, err := plan.Parse("+52"+rest, ""); err == nil {
-			return again
+		if rest, ok := strings.CutPrefix(national, prefix); ok && len(rest) == 10 {
+			return "+52" + rest
 		}
 	}
-	return n
+	return ""
+}
+
+// argentineForm adds the 9 of mobiles to a number that was given without it; "" if it has one, or is no number of an
+// area. Area and number are unique without the mark, fixed lines take no texts, and people leave the 9 out: the two
+// spellings are one handset.
+func argentineForm(national string) string {
+	if len(national) != 10 || !strings.ContainsAny(national[:1], "123") || strings.HasPrefix(national, "15") {
+		return ""
+	}
+	return "+549" + national
 }

@@ -86,8 +86,9 @@ func TestC47MexicoAndArgentina(t *testing.T) {
 	}
 	want := map[string][]string{
 		"MX": {"+522221234567", "+522221234567", "+522221234567"},
-		// Without a mark the last one is a fixed line, for all that a number tells.
-		"AR": {"+5491123456789", "+5491123456789", "+5491123456789", "+541123456789"},
+		// The last one, without any mark, would be a fixed line for calls. A fixed line takes no texts, so it is
+		// the same handset.
+		"AR": {"+5491123456789", "+5491123456789", "+5491123456789", "+5491123456789"},
 	}
 	var c line
 	for _, raw := range lines[json.RawMessage](t, "testdata/cases.jsonl") {

@@ -38,11 +38,11 @@ type checked struct {
 
 // check looks at every field, so that a client hears of all its mistakes at once. What it says about a field
 // never repeats the field's value.
-func check(sub *Submission, p *policy.Policy, defaultSender string) (*checked, error) {
+func (s *Service) check(sub *Submission, p *policy.Policy) (*checked, error) {
 	c := &checker{sub: sub}
 	c.purpose(p)
-	c.destination(p.Region)
-	c.sender(defaultSender)
+	c.destination(p.Region, s.cfg.RefuseUnassigned)
+	c.sender(s.cfg.Sender)
 	c.text()
 	c.names()
 	c.validity()
@@ -77,13 +77,16 @@ func (c *checker) purpose(p *policy.Policy) {
 	}
 }
 
-func (c *checker) destination(region string) {
+func (c *checker) destination(region string, refuseUnassigned bool) {
 	pointer := "#/to"
 	if c.sub.Region != "" {
 		region = c.sub.Region
 	}
 	var err error
 	if c.to, err = phone.Parse(c.sub.To, region); err == nil {
+		if refuseUnassigned && !c.to.Assigned() {
+			c.wrong(pointer, "%s", phone.ErrUnassigned)
+		}
 		return
 	}
 	if errors.Is(err, phone.ErrRegion) {

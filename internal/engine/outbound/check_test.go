@@ -127,3 +127,22 @@ func TestNamesAreTrimmed(t *testing.T) {
 		t.Errorf("stored: %q %q %q", got.Event, got.Template, got.CorrelationID)
 	}
 }
+
+// A number that nobody was given is texted or refused, as the gateway is set up; which is said with the reason.
+//
+// covers: D2
+func TestUnassignedDestinations(t *testing.T) {
+	unassigned := order("A-1")
+	unassigned.To = "+447700900123" // Ofcom's range for drama
+	if a := newBench(t).submit(unassigned); a.Decision.Action != intent.Allow {
+		t.Errorf("by default: %s", a.Decision.Action)
+	}
+	b := newBench(t, func(c *Config) { c.RefuseUnassigned = true })
+	if f := b.refused(unassigned, fault.Invalid); len(f.Fields) != 1 || f.Fields[0].Pointer != "#/to" || !strings.Contains(f.Fields[0].Detail, "given this number out") {
+		t.Errorf("fields %q", f.Fields)
+	}
+	if b.store.reserved() != 0 {
+		t.Error("something was reserved")
+	}
+	b.submit(order("A-2"))
+}

@@ -79,10 +79,13 @@ type Config struct {
 	Policy     store.PolicyVersion // what this node brings: the built-in policy, or a file
 	Connection Connection
 	Sender     string // of requests that name none; "": they must name one
-	Batch      batch.Config
-	Wake       func() // called after messages were made or changed; must not block
-	Log        *slog.Logger
-	Metrics    prometheus.Registerer // nil: nowhere
+	// RefuseUnassigned refuses destinations of ranges that their country has not given out, as far as this release
+	// knows. Accepting them is the default: number plans grow faster than their descriptions.
+	RefuseUnassigned bool
+	Batch            batch.Config
+	Wake             func() // called after messages were made or changed; must not block
+	Log              *slog.Logger
+	Metrics          prometheus.Registerer // nil: nowhere
 }
 
 // Service takes requests. Safe for concurrent use.

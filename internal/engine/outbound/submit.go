@@ -56,7 +56,7 @@ func (s *Service) submit(ctx context.Context, sub *Submission) (Answer, error) {
 
 // try decides under one policy.
 func (s *Service) try(ctx context.Context, sub *Submission, p *inForce, made ids) (Answer, error) {
-	c, invalid := check(sub, p.Policy, s.cfg.Sender)
+	c, invalid := s.check(sub, p.Policy)
 	switch {
 	case invalid != nil:
 		return s.recall(ctx, sub, p, made, invalid)
