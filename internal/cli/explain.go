@@ -70,6 +70,9 @@ func explainDecision(env *Env, d *api.DecisionView, m *api.MessageView) {
 		[]string{"Rule", clean(d.Rule) + " of the policy " + clean(d.PolicyVersion)},
 		[]string{"Until", untilWords(d)},
 	)
+	if d.Run != nil {
+		rows = append(rows, []string{"Repeats", fmt.Sprintf("%d until %s UTC, counted with this decision", d.Run.Count, clock(d.Run.Last))})
+	}
 	if d.Action != "allow" {
 		rows = append(rows, []string{"Otherwise", otherwiseWords(d)})
 	}

@@ -76,6 +76,13 @@ type Decision struct {
 	IdempotencyKey intent.Key // zero: none
 	TextKey        intent.Key
 	Caller         string
+	Run            *Run // nil: it stands for itself alone
+}
+
+// Run is what a decision stands for that further repeats were counted with, itself included.
+type Run struct {
+	Last  clock.Micros
+	Count int64
 }
 
 // Page bounds a list. Lists go by (created_at, id), the newest first; After is where the page before ended.

@@ -12,7 +12,7 @@ func Decide(r *Request, f *Facts) Result {
 		return res
 	}
 	res := byIntent(r, f)
-	if !r.Idempotency.Key.IsZero() {
+	if res.Kind == Decided && !r.Idempotency.Key.IsZero() {
 		reserveIdempotency(r, f, &res)
 	}
 	return res
@@ -44,9 +44,9 @@ func reserveIdempotency(r *Request, f *Facts, res *Result) {
 // comes first, where there is one: its window may run longer than that of the first text's message.
 func byIntent(r *Request, f *Facts) Result {
 	if v := f.Holders[r.Keys.Variant]; !r.Keys.Variant.IsZero() && v != nil && v.Live(f.Now) {
-		return suppress(r, f, v, true)
+		return suppress(r, f, r.Keys.Variant, v, true)
 	}
-	held, ended := findHolder(r, f)
+	key, held, ended := findHolder(r, f)
 	if held == nil {
 		reason := ReasonNoEquivalent
 		if ended {
@@ -58,23 +58,23 @@ func byIntent(r *Request, f *Facts) Result {
 	if !same && r.Purpose.OnOtherText == policy.OtherTextAllow {
 		return allow(r, f, LegitimateRepeat, ReasonOtherText, held)
 	}
-	return suppress(r, f, held, same)
+	return suppress(r, f, key, held, same)
 }
 
-// findHolder returns the holder whose window is open, under the current key or one of an older policy version;
-// ended says that there was one whose window is over.
-func findHolder(r *Request, f *Facts) (held *Holder, ended bool) {
+// findHolder returns the holder whose window is open with its key, the current one or that of an older policy
+// version; ended says that there was one whose window is over.
+func findHolder(r *Request, f *Facts) (key Key, held *Holder, ended bool) {
 	for _, k := range append([]Key{r.Keys.Intent}, r.Keys.Older...) {
 		h := f.Holders[k]
 		if h == nil {
 			continue
 		}
 		if h.Live(f.Now) {
-			return h, false
+			return k, h, false
 		}
 		ended = true
 	}
-	return nil, ended
+	return Key{}, nil, ended
 }
 
 // allow makes the message's facts and reserves its keys. The compared message is given where there is one.
@@ -103,11 +103,12 @@ func allow(r *Request, f *Facts, class Class, reason Reason, compared *Holder) R
 
 func (res *Result) hold(f *Facts, k Key, h *Holder) {
 	f.Holders[k] = h
+	delete(f.Repeats, k)
 	res.Reserve = append(res.Reserve, Reservation{SpaceIntent, k, h.Message.ID, h.Ends})
 }
 
 // suppress answers with the message that exists.
-func suppress(r *Request, f *Facts, held *Holder, sameText bool) Result {
+func suppress(r *Request, f *Facts, key Key, held *Holder, sameText bool) Result {
 	m := held.Message
 	class, reason := TechnicalDuplicate, sameIntent(m.State)
 	if failed(m.State) {
@@ -120,7 +121,9 @@ func suppress(r *Request, f *Facts, held *Holder, sameText bool) Result {
 		d.WindowEnds = held.Ends
 	}
 	d.Explanation = explainSuppress(r, held, sameText, f.Now)
-	return Result{Kind: Decided, Decision: d}
+	res := Result{Kind: Decided, Decision: d}
+	f.repeat(key, r, &res)
+	return res
 }
 
 func begin(r *Request, f *Facts, a Action, c Class, why Reason) Decision {

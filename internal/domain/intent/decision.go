@@ -1,6 +1,8 @@
 package intent
 
 import (
+	"time"
+
 	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
@@ -80,7 +82,8 @@ type Snapshot struct {
 	Attempts int
 }
 
-// Kind tells a decision from the two answers that an idempotency key can give before one.
+// Kind tells a decision of its own from the other answers: those that an idempotency key gives before one, and those
+// to repeats in a storm.
 type Kind uint8
 
 // The kinds of results.
@@ -88,6 +91,8 @@ const (
 	Decided    Kind = iota + 1 // this request was decided
 	Replayed                   // the same request under the same idempotency key: its decision again
 	Mismatched                 // another request under the same idempotency key; nothing was decided
+	Counted                    // a repeat in a run: the decision's id is the run's, and it has no record of its own
+	Stormed                    // a repeat too many: refused, and counted in the run
 )
 
 // Result is what Decide returns for one request.
@@ -95,6 +100,8 @@ type Result struct {
 	Kind      Kind
 	Decision  Decision
 	Differing []string // for Mismatched: the members that differ
+	// RetryAfter is for Stormed: how long until repeats are answered again.
+	RetryAfter time.Duration
 	// Reserve are the keys that this request holds from now on.
 	Reserve []Reservation
 }

@@ -13,6 +13,8 @@ type Facts struct {
 	Answered map[Key]*Answered
 	// Holders are the messages that hold the batch's intent and variant keys.
 	Holders map[Key]*Holder
+	// Repeats count how often the holders' keys were asked for again.
+	Repeats map[Key]*Repeats
 }
 
 // Answered is a decision that holds an idempotency key.

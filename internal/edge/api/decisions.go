@@ -33,6 +33,21 @@ type DecisionView struct {
 	DeduplicationKey string        `json:"deduplication_key" doc:"A keyed hash of the intent, in hexadecimal."`
 	IdempotencyKey   *string       `json:"idempotency_key" doc:"A keyed hash of the client's key; null: it sent none."`
 	Caller           string        `json:"caller" doc:"The public id of the API key that asked."`
+	Run              *RunView      `json:"run,omitempty" doc:"Present where further repeats were counted with this decision instead of being recorded one by one."`
+}
+
+// RunView is what a decision stands for in a storm of repeats.
+type RunView struct {
+	First string `json:"first" format:"date-time"`
+	Last  string `json:"last" format:"date-time"`
+	Count int64  `json:"count" doc:"How many repeats, the first one included."`
+}
+
+func runView(d *store.Decision) *RunView {
+	if d.Run == nil {
+		return nil
+	}
+	return &RunView{at(d.At), at(d.Run.Last), d.Run.Count}
 }
 
 // MessageThen is what the answer said of the message.
@@ -54,6 +69,7 @@ func decisionView(d *store.Decision) DecisionView {
 		Purpose: d.Purpose, To: masked(d.Destination, ""), Sender: d.Sender, Event: eventView(d.Event),
 		Template: templateView(d.Template), CorrelationID: d.CorrelationID,
 		DeduplicationKey: hex.EncodeToString(d.IntentKey[:]), IdempotencyKey: hashed(d.IdempotencyKey), Caller: d.Caller,
+		Run: runView(d),
 	}
 }
 

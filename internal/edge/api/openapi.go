@@ -145,7 +145,7 @@ func (a *API) registerSubmit() {
 		"201": {Description: "Allowed: a message was made.", Content: answer, Headers: replayed},
 	}
 	problem := map[string]*huma.MediaType{problemType: {Schema: a.schema(Problem{})}}
-	for _, status := range []int{400, 401, 403, 409, 413, 415, 422, 500, 503} {
+	for _, status := range []int{400, 401, 403, 409, 413, 415, 422, 429, 500, 503} {
 		o.Responses[strconv.Itoa(status)] = &huma.Response{Description: http.StatusText(status), Content: problem}
 	}
 	a.OpenAPI().AddOperation(&o)

@@ -37,6 +37,7 @@ var faults = []faultRow{
 	{fault.TooLarge, http.StatusRequestEntityTooLarge, "The body is too large", false},
 	{fault.MediaType, http.StatusUnsupportedMediaType, "The body is not JSON", false},
 	{fault.IdempotencyMismatch, http.StatusUnprocessableEntity, "The idempotency key belongs to another request", false},
+	{fault.Storm, http.StatusTooManyRequests, "The same message is asked for too often", true},
 	{fault.Unavailable, http.StatusServiceUnavailable, "Not available at the moment", true},
 	{fault.Internal, http.StatusInternalServerError, "A defect of the gateway", false},
 }
@@ -62,9 +63,15 @@ type Problem struct {
 	Detail    string         `json:"detail,omitempty" doc:"What is wrong in this case, for people."`
 	Code      string         `json:"code" doc:"What kind of problem this is, for programs. More may be added: accept unknown ones."`
 	Retryable bool           `json:"retryable" doc:"Whether the same request may succeed later, unchanged."`
+	Message   *ProblemAbout  `json:"message,omitempty" doc:"The message that exists and is the answer to all such requests."`
 	Errors    []ProblemField `json:"errors,omitempty" doc:"One entry for each wrong field."`
 
 	headers http.Header
+}
+
+// ProblemAbout names what a problem is about.
+type ProblemAbout struct {
+	ID string `json:"id"`
 }
 
 // ProblemField is one wrong field.
@@ -101,6 +108,9 @@ func problemOf(err error) *Problem {
 	p := &Problem{
 		Type: typePrefix + string(row.Code), Title: row.Title, Status: row.Status, Detail: f.Detail,
 		Code: string(row.Code), Retryable: row.Retryable, headers: http.Header{},
+	}
+	if f.About != "" {
+		p.Message = &ProblemAbout{f.About}
 	}
 	for _, field := range f.Fields {
 		p.Errors = append(p.Errors, problemField(field))

@@ -136,6 +136,7 @@ func TestFaultsOfTheFlowBecomeProblems(t *testing.T) {
 		{fault.New(fault.InProgress, "wait"), 409, fault.InProgress, "1"},
 		{&fault.Fault{Code: fault.IdempotencyMismatch, Fields: []fault.Field{{Pointer: "#/text", Detail: "differs"}}}, 422, fault.IdempotencyMismatch, ""},
 		{errDown, 503, fault.Unavailable, "2"},
+		{&fault.Fault{Code: fault.Storm, About: "msg_1", RetryAfter: 7 * time.Second}, 429, fault.Storm, "7"},
 		{fmt.Errorf("pq: 2025550143 broke"), 500, fault.Internal, ""},
 		{fault.Wrap(fmt.Errorf("to 12025550143"), fault.Internal, ""), 500, fault.Internal, ""},
 	} {
@@ -144,6 +145,9 @@ func TestFaultsOfTheFlowBecomeProblems(t *testing.T) {
 		p := w.problem(rec, c.status, c.code)
 		if rec.Header().Get("Retry-After") != c.retryAfter || p.Retryable != (c.retryAfter != "") {
 			t.Errorf("%s: %v", c.code, rec.Header())
+		}
+		if (c.code == fault.Storm) != (p.Message != nil && p.Message.ID == "msg_1") {
+			t.Errorf("%s: about %+v", c.code, p.Message)
 		}
 		if c.code == fault.IdempotencyMismatch && !slices.Equal(pointers(p), []string{"#/text"}) {
 			t.Errorf("%+v", p)

@@ -3,6 +3,7 @@ package outbound
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/ground/fault"
 )
 
@@ -10,6 +11,7 @@ import (
 type metrics struct {
 	decisions *prometheus.CounterVec
 	keys      *prometheus.CounterVec
+	storms    *prometheus.CounterVec
 }
 
 func newMetrics(r prometheus.Registerer, waiting func() int) *metrics {
@@ -22,9 +24,13 @@ func newMetrics(r prometheus.Registerer, waiting func() int) *metrics {
 			Name: "einmal_idempotency_total",
 			Help: "Requests that their idempotency key answered: replayed, mismatch or in_progress.",
 		}, []string{"result"}),
+		storms: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "einmal_storm_repeats_total",
+			Help: "Repeats that were not recorded one by one: counted in a run, or refused.",
+		}, []string{"result", "purpose"}),
 	}
 	if r != nil {
-		r.MustRegister(m.decisions, m.keys, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		r.MustRegister(m.decisions, m.keys, m.storms, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "einmal_decide_waiting",
 			Help: "Requests that wait for the batch in which they are decided.",
 		}, func() float64 { return float64(waiting()) }))
@@ -40,11 +46,16 @@ func (m *metrics) count(sub *Submission, a Answer, err error) {
 			m.keys.WithLabelValues("mismatch").Inc()
 		case fault.InProgress:
 			m.keys.WithLabelValues("in_progress").Inc()
+		case fault.Storm:
+			m.storms.WithLabelValues("refused", sub.Purpose).Inc()
 		}
 	case a.DryRun:
 	case a.Replayed:
 		m.keys.WithLabelValues("replayed").Inc()
 	default:
+		if a.Kind == intent.Counted {
+			m.storms.WithLabelValues("counted", sub.Purpose).Inc()
+		}
 		d := a.Decision
 		m.decisions.WithLabelValues(d.Action.String(), d.Class.String(), string(d.Reason), sub.Purpose).Inc()
 	}

@@ -112,8 +112,11 @@ func (s *Service) queued(ctx context.Context, sub *Submission, out store.Submiss
 	if err != nil {
 		return Answer{}, err
 	}
-	if decided.Kind == intent.Mismatched {
+	switch decided.Kind {
+	case intent.Mismatched:
 		return Answer{}, mismatch(decided.Differing)
+	case intent.Stormed:
+		return Answer{}, storm(decided.Result)
 	}
 	return s.answer(encoding, decided.Result), nil
 }
@@ -151,6 +154,13 @@ func (s *Service) answer(encoding Encoding, res intent.Result) Answer {
 		a.Parts = 1
 	}
 	return a
+}
+
+// storm refuses a repeat too many, and still names the message that is the answer to all of them (D7).
+func storm(res intent.Result) error {
+	f := fault.New(fault.Storm, "the same message was asked for more than %d times within a minute; it exists, and asking again changes nothing", intent.StormAbove)
+	f.About = res.Decision.Message.ID.String()
+	return f.After(res.RetryAfter)
 }
 
 func mismatch(differing []string) error {

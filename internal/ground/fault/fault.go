@@ -22,6 +22,7 @@ const (
 	State               Code = "state"                // the thing's state does not permit this
 	TooLarge            Code = "too_large"            // the body is over the limit
 	MediaType           Code = "media_type"           // the body is not JSON
+	Storm               Code = "storm"                // the same thing is asked for far too often
 	Unavailable         Code = "unavailable"          // the store cannot be reached, or the queue is full
 	Internal            Code = "internal"             // a defect of the gateway
 )
@@ -39,6 +40,7 @@ type Fault struct {
 	Detail     string // public
 	Fields     []Field
 	RetryAfter time.Duration // 0 means: no advice
+	About      string        // the id of what exists already; "": nothing does
 	Cause      error         // never shown
 }
 

@@ -155,6 +155,9 @@ func (d *deciding) write(ctx context.Context) error {
 	if err := d.writeRegister(ctx); err != nil {
 		return err
 	}
+	if err := d.writeRepeats(ctx); err != nil {
+		return err
+	}
 	if err := d.writeDecisions(ctx); err != nil {
 		return err
 	}

@@ -29,7 +29,7 @@ func (t *tx) sharePolicy(ctx context.Context, batch []store.Submission) error {
 	return nil
 }
 
-var lookKeys = define(`select register.space, register.key, register.owner, register.ends
+var lookKeys = define(`select register.space, register.key, register.owner, register.ends, register.repeats
 	from {rows space int, key bytes} cross join register where register.space = r.space and register.key = r.key`)
 
 // look reads keys without locking them.
@@ -49,7 +49,7 @@ func (t *tx) look(ctx context.Context, keys []slot) (map[slot]held, error) {
 
 // facts reads what the holders of the keys stand for.
 func (t *tx) facts(ctx context.Context, found map[slot]held, now clock.Micros) (*intent.Facts, error) {
-	f := &intent.Facts{Now: now, Answered: map[intent.Key]*intent.Answered{}, Holders: map[intent.Key]*intent.Holder{}}
+	f := &intent.Facts{Now: now, Answered: map[intent.Key]*intent.Answered{}, Holders: map[intent.Key]*intent.Holder{}, Repeats: map[intent.Key]*intent.Repeats{}}
 	messages, decisions := &rows{}, &rows{}
 	seen := map[[16]byte]bool{}
 	for k, h := range found {
@@ -74,6 +74,9 @@ func (t *tx) facts(ctx context.Context, found map[slot]held, now clock.Micros) (
 	for k, h := range found {
 		if m := known[h.Owner]; !h.Fresh && k.Space == intent.SpaceIntent && m != nil {
 			f.Holders[k.Key] = &intent.Holder{Message: *m, Ends: h.Ends}
+			if h.Repeats != nil {
+				f.Repeats[k.Key] = h.Repeats
+			}
 		}
 		if a := answered[h.Owner]; !h.Fresh && k.Space == intent.SpaceIdempotency && a != nil {
 			one := *a

@@ -18,6 +18,8 @@ type slot struct {
 type held struct {
 	Owner [16]byte
 	Ends  clock.Micros
+	// Repeats counts how often it was asked for again; nil: not yet.
+	Repeats *intent.Repeats
 	// Fresh: the row was made by this transaction, with the owner and the end that were asked for.
 	Fresh bool
 }
@@ -32,7 +34,7 @@ type taking struct {
 var takeKeys = define(`insert into register (space, key, owner, ends)
 	select space, key, owner, ends from {rows space int, key bytes, owner bytes, ends int} where true order by space, key
 	on conflict (space, key) do update set owner = register.owner
-	returning space, key, owner, ends`)
+	returning space, key, owner, ends, repeats`)
 
 // take locks the keys and returns their holders. A key without a row gets one with the wanted owner; one with
 // a row keeps it, also if its window has ended: who may take it over is decided by the caller, with the clock
@@ -55,15 +57,16 @@ func (t *tx) take(ctx context.Context, want []taking) (map[slot]held, error) {
 }
 
 func scanHeld(res *sql.Rows) (k slot, h held, err error) {
-	var key, owner []byte
-	err = res.Scan(&k.Space, &key, &owner, &h.Ends)
+	var key, owner, repeats []byte
+	err = res.Scan(&k.Space, &key, &owner, &h.Ends, &repeats)
+	h.Repeats = unpackRepeats(repeats)
 	k.Key = keyFrom(key)
 	copy(h.Owner[:], owner)
 	return k, h, err
 }
 
 var (
-	assignKeys = define(`update register set owner = r.owner, ends = r.ends
+	assignKeys = define(`update register set owner = r.owner, ends = r.ends, repeats = {1}
 		from {rows space int, key bytes, owner bytes, ends int} where register.space = r.space and register.key = r.key`)
 	dropKeys  = define(`delete from register where (space, key) in (select r.space, r.key from {rows space int, key bytes})`)
 	closeKeys = define(`update register set ends = r.ends
@@ -79,7 +82,7 @@ func (t *tx) assign(ctx context.Context, keys []taking) error {
 	for _, k := range keys {
 		r.add(k.Space, k.Key, k.Owner, k.Ends)
 	}
-	_, err := t.exec(ctx, assignKeys, r)
+	_, err := t.exec(ctx, assignKeys, r, []byte{})
 	return err
 }
 

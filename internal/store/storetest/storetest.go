@@ -45,6 +45,8 @@ func Run(t *testing.T, h Harness) {
 		"IdempotencyKey":       testIdempotencyKey,
 		"WindowEnds":           testWindowEnds,
 		"OtherTextIsVersion":   testOtherTextIsVersion,
+		"Storm":                testStorm,
+		"StormIsOver":          testStormIsOver,
 		"Preview":              testPreview,
 		"PolicyChanges":        testPolicyChanges,
 		"Racers":               testRacers,

@@ -1,0 +1,10 @@
+-- +goose Up
+-- How often a key was asked for again: the minute's beginning, the count, the run's decision; empty for most.
+alter table register add column repeats bytea not null default '';
+
+-- Repeats that were counted with a decision instead of being recorded one by one.
+create table run (decision_id bytea primary key, last_at bigint not null, count bigint not null);
+
+-- +goose Down
+drop table run;
+alter table register drop column repeats;
