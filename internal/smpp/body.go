@@ -72,6 +72,11 @@ func (b *Message) layout(f *fields) {
 	f.cstring("service_type", &b.ServiceType, 6)
 	b.Source.layout(f, "source_addr", 21)
 	b.Dest.layout(f, "destination_addr", 21)
+	b.content(f)
+}
+
+// content is what follows the destination, in submit_multi too.
+func (b *Message) content(f *fields) {
 	f.octet(&b.ESMClass)
 	f.octet(&b.ProtocolID)
 	f.octet(&b.PriorityFlag)
@@ -191,6 +196,10 @@ func newBody(c CommandID) (Body, bool) {
 		return &BindResp{}, true
 	case CmdSubmitSM, CmdDeliverSM:
 		return &Message{}, true
+	case CmdSubmitMulti:
+		return &SubmitMulti{}, true
+	case CmdSubmitMultiResp:
+		return &SubmitMultiResp{}, true
 	case CmdSubmitSMResp, CmdDeliverSMResp, CmdDataSMResp:
 		return &MessageID{}, true
 	case CmdDataSM:

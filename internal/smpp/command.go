@@ -1,5 +1,5 @@
-// Package smpp is SMPP 3.4 (issue 1.2 of 12 October 1999): a codec for the PDUs that a transceiver needs, and a
-// session that both an ESME and an SMSC can use.
+// Package smpp is SMPP 3.4 (issue 1.2 of 12 October 1999): a codec for all of its PDUs, and a session that
+// both an ESME and an SMSC can use. Peers of 5.0 are borne: their statuses have names, their commands are refused.
 //
 // The codec is generous when it reads and strict when it writes: what real message centres get wrong (a stray
 // NUL, a TLV that is cut off, a string without its NUL) is read with a warning; nothing of that kind is sent.

@@ -2,6 +2,7 @@ package smpp
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"strings"
@@ -25,6 +26,15 @@ type fields struct {
 	buf      []byte // written so far, or left to read
 	err      error  // the first one; every later step does nothing
 	warnings []string
+}
+
+// maxWarnings bounds what a PDU full of oddities leaves behind: warnings are stored.
+const maxWarnings = 10
+
+func (f *fields) warn(warning string) {
+	if len(f.warnings) < maxWarnings {
+		f.warnings = append(f.warnings, warning)
+	}
 }
 
 // cstring is a C-octet string of at most size octets, the NUL included.
@@ -54,13 +64,13 @@ func (f *fields) writeCString(name, s string, size int) {
 func (f *fields) readCString(name string, size int) string {
 	end := bytes.IndexByte(f.buf, 0)
 	if end < 0 {
-		f.warnings = append(f.warnings, name+" has no closing NUL")
+		f.warn(name + " has no closing NUL")
 		s := string(f.buf)
 		f.buf = nil
 		return s
 	}
 	if end >= size {
-		f.warnings = append(f.warnings, name+" is too long")
+		f.warn(name + " is too long")
 	}
 	s := string(f.buf[:end])
 	f.buf = f.buf[end+1:]
@@ -77,6 +87,37 @@ func (f *fields) octet(v *uint8) {
 		f.err = ErrTruncated
 	default:
 		*v, f.buf = f.buf[0], f.buf[1:]
+	}
+}
+
+// uint32 is an integer of four octets.
+func (f *fields) uint32(v *uint32) {
+	switch {
+	case f.err != nil:
+	case f.writing:
+		f.buf = binary.BigEndian.AppendUint32(f.buf, *v)
+	case len(f.buf) < 4:
+		f.err = ErrTruncated
+	default:
+		*v, f.buf = binary.BigEndian.Uint32(f.buf), f.buf[4:]
+	}
+}
+
+// list is a count of one octet and as many elements, at most most of them when writing.
+func list[T any](f *fields, name string, most int, all *[]T, each func(*T)) {
+	if f.writing && len(*all) > most && f.err == nil {
+		f.err = &FieldError{name, fmt.Sprintf("are more than %d", most)}
+	}
+	n := uint8(len(*all)) // at most 255 when writing, overwritten when reading
+	f.octet(&n)
+	if !f.writing && n > 0 {
+		*all = make([]T, n)
+	}
+	for i := range *all {
+		if f.err != nil {
+			return
+		}
+		each(&(*all)[i])
 	}
 }
 
@@ -103,11 +144,11 @@ func (f *fields) shortMessage(b *[]byte) {
 // evidence.
 func (f *fields) readMessage(length int) []byte {
 	if length > len(f.buf) {
-		f.warnings = append(f.warnings, "short_message is cut off")
+		f.warn("short_message is cut off")
 		length = len(f.buf)
 	}
 	if length > maxShortMessage {
-		f.warnings = append(f.warnings, "short_message is too long")
+		f.warn("short_message is too long")
 	}
 	if length == 0 {
 		return nil

@@ -1,10 +1,5 @@
 package smpp
 
-import (
-	"fmt"
-	"time"
-)
-
 // Types of number and numbering plans (sections 5.2.5 and 5.2.6).
 const (
 	TONUnknown       = 0
@@ -18,8 +13,8 @@ const (
 	NPIISDN          = 1
 )
 
-// The esm_class of deliver_sm (section 5.2.12): ESMTypeMask selects the type, ESMUDHI says that a user data
-// header comes first. Test the type with the mask: both may be set.
+// The esm_class (section 5.2.12). In deliver_sm ESMTypeMask selects the type; ESMUDHI says that a user data header
+// comes first. Test the type with the mask: both may be set.
 const (
 	ESMTypeMask     = 0x3C
 	ESMReceipt      = 0x04
@@ -30,28 +25,30 @@ const (
 	ESMUDHI         = 0x40
 )
 
+// The registered_delivery of a submission (section 5.2.17): ReceiptMask selects which receipts the message centre is
+// to send. ReceiptOnSuccess is of SMPP 5.0, reserved before.
+const (
+	ReceiptMask      = 0x03
+	ReceiptNone      = 0
+	ReceiptAlways    = 1
+	ReceiptOnFailure = 2
+	ReceiptOnSuccess = 3
+)
+
 // Version34 is the interface_version of SMPP 3.4.
 const Version34 = 0x34
 
-// maxRelative is the longest period that RelativeTime writes: months have no fixed length, so days are used,
-// and two digits of them.
-const maxRelative = 99 * 24 * time.Hour
-
-// RelativeTime writes a period as YYMMDDhhmmss000R (section 7.1.1), rounded down to a second: a message that
-// is given up early is better than one that arrives when it is no longer wanted. At least one second, at most
-// 99 days; 0 is the empty string, which leaves the period to the message centre.
-func RelativeTime(d time.Duration) string {
-	if d <= 0 {
-		return ""
-	}
-	s := int64(max(time.Second, min(d, maxRelative)) / time.Second)
-	return fmt.Sprintf("0000%02d%02d%02d%02d000R", s/86400, s/3600%24, s/60%60, s%60)
-}
-
 // Octets returns the text's octets: short_message, or the TLV message_payload where short_message is empty.
 func (p *PDU) Octets() []byte {
-	if m, ok := p.Body.(*Message); ok && len(m.ShortMessage) > 0 {
-		return m.ShortMessage
+	switch b := p.Body.(type) {
+	case *Message:
+		if len(b.ShortMessage) > 0 {
+			return b.ShortMessage
+		}
+	case *SubmitMulti:
+		if len(b.ShortMessage) > 0 {
+			return b.ShortMessage
+		}
 	}
 	payload, _ := p.TLV(TagMessagePayload)
 	return payload

@@ -45,8 +45,8 @@ type statusRow struct {
 	class Class
 }
 
-// statuses is table 5-2 with a class for each code. 0x08 and 0xFF are unsure: some message centres answer so
-// after they took the message.
+// statuses is table 5-2 with a class for each code, and from 0x100 on what SMPP 5.0 adds. 0x08 and 0xFF are unsure:
+// some message centres answer so after they took the message.
 var statuses = map[Status]statusRow{
 	0x00:  {"ESME_ROK", "no error", ClassOK},
 	0x01:  {"ESME_RINVMSGLEN", "message length", ClassPermanent},
@@ -96,21 +96,32 @@ var statuses = map[Status]statusRow{
 	0xC4:  {"ESME_RINVOPTPARAMVAL", "TLV value", ClassConfig},
 	0xFE:  {"ESME_RDELIVERYFAILURE", "delivery failure (data_sm_resp)", ClassPermanent},
 	0xFF:  {"ESME_RUNKNOWNERR", "unknown", ClassUnsure},
-	0x100: {"ESME_RSERTYPUNAUTH", "service type not authorised", ClassPermanent}, // 5.0
-	0x101: {"ESME_RPROHIBITED", "prohibited", ClassPermanent},                    // 5.0
-	0x102: {"ESME_RSERTYPUNAVAIL", "service type unavailable", ClassPermanent},   // 5.0
-	0x103: {"ESME_RSERTYPDENIED", "service type denied", ClassPermanent},         // 5.0
-	0x104: {"ESME_RINVDCS", "data coding", ClassPermanent},                       // 5.0
+	0x100: {"ESME_RSERTYPUNAUTH", "service type not authorised", ClassPermanent},
+	0x101: {"ESME_RPROHIBITED", "prohibited", ClassPermanent},
+	0x102: {"ESME_RSERTYPUNAVAIL", "service type unavailable", ClassPermanent},
+	0x103: {"ESME_RSERTYPDENIED", "service type denied", ClassPermanent},
+	0x104: {"ESME_RINVDCS", "data coding", ClassPermanent},
+	0x105: {"ESME_RINVSRCADDRSUBUNIT", "source subunit", ClassPermanent},
+	0x106: {"ESME_RINVDSTADDRSUBUNIT", "destination subunit", ClassPermanent},
+	0x107: {"ESME_RINVBCASTFREQINT", "broadcast frequency", ClassPermanent},
+	0x108: {"ESME_RINVBCASTALIAS_NAME", "broadcast alias", ClassPermanent},
+	0x109: {"ESME_RINVBCASTAREAFMT", "broadcast area format", ClassPermanent},
+	0x10A: {"ESME_RINVNUMBCAST_AREAS", "number of broadcast areas", ClassPermanent},
+	0x10B: {"ESME_RINVBCASTCNTTYPE", "broadcast content type", ClassPermanent},
+	0x10C: {"ESME_RINVBCASTMSGCLASS", "broadcast message class", ClassPermanent},
+	0x10D: {"ESME_RBCASTFAIL", "broadcast failed", ClassPermanent},
+	0x10E: {"ESME_RBCASTQUERYFAIL", "broadcast query failed", ClassPermanent},
+	0x10F: {"ESME_RBCASTCANCELFAIL", "broadcast cancel failed", ClassPermanent},
+	0x110: {"ESME_RINVBCAST_REP", "broadcast repetitions", ClassPermanent},
+	0x111: {"ESME_RINVBCASTSRVGRP", "broadcast service group", ClassPermanent},
+	0x112: {"ESME_RINVBCASTCHANIND", "broadcast channel", ClassPermanent},
 }
 
 func (s Status) row() statusRow {
 	if row, ok := statuses[s]; ok {
 		return row
 	}
-	switch {
-	case s >= 0x105 && s <= 0x112:
-		return statusRow{"", "code of SMPP 5.0", ClassPermanent}
-	case s >= 0x400 && s <= 0x4FF:
+	if s >= 0x400 && s <= 0x4FF {
 		return statusRow{"", "code of the vendor", ClassPermanent}
 	}
 	return statusRow{"", "code that is not in the specification", ClassUnlisted}

@@ -18,8 +18,12 @@ func (f *fields) tlv(t TLV) {
 	if f.err != nil {
 		return
 	}
+	wrong := t.Tag.wrongLength(len(t.Value))
 	if len(t.Value) > math.MaxUint16 {
-		f.err = &FieldError{t.Tag.String(), "is longer than 65535 octets"}
+		wrong = "is longer than 65535 octets"
+	}
+	if wrong != "" {
+		f.err = &FieldError{t.Tag.String(), wrong}
 		return
 	}
 	f.buf = binary.BigEndian.AppendUint16(f.buf, uint16(t.Tag))
@@ -38,7 +42,12 @@ func (f *fields) tlvs() []TLV {
 		}
 	}
 	if warning != "" {
-		f.warnings = append(f.warnings, warning)
+		f.warn(warning)
+	}
+	for _, t := range found {
+		if wrong := t.Tag.wrongLength(len(t.Value)); wrong != "" {
+			f.warn(t.Tag.String() + " " + wrong)
+		}
 	}
 	f.buf = nil
 	return found
