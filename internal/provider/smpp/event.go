@@ -96,6 +96,12 @@ func text(out *provider.Parsed, pdu *wire.PDU, esm uint8) []byte {
 		return octets
 	}
 	out.Extra["udh"] = hex.EncodeToString(header)
+	switch udh, err := gsm.ParseUDH(header); {
+	case err != nil:
+		out.Warnings = append(out.Warnings, "user data header is malformed")
+	case udh.OtherLanguage():
+		out.Warnings = append(out.Warnings, "the text is in a national language table, which is not read")
+	}
 	return rest
 }
 
