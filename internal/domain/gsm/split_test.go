@@ -56,7 +56,9 @@ func TestSegments(t *testing.T) {
 	}
 }
 
-// Case C52: what a character costs, and where a text is cut.
+// What a character costs, and where a text is cut.
+//
+// covers: C52
 func TestC52(t *testing.T) {
 	for _, c := range []struct {
 		name, text string

@@ -76,9 +76,9 @@ func spelled(s string) (raw, region string) {
 	return s, ""
 }
 
-// C47: a handset in Mexico or Argentina has one number, however it was written down.
+// A handset in Mexico or Argentina has one number, however it was written down.
 //
-// covers: D2
+// covers: C47, D2
 func TestC47MexicoAndArgentina(t *testing.T) {
 	type line struct {
 		ID    string
@@ -113,9 +113,9 @@ func TestC47MexicoAndArgentina(t *testing.T) {
 	}
 }
 
-// C50: characters that cannot be seen, and digits of other scripts.
+// Characters that cannot be seen, and digits of other scripts.
 //
-// covers: D2
+// covers: C50, D2
 func TestC50InvisibleCharacters(t *testing.T) {
 	type line struct {
 		Input    struct{ In []string }

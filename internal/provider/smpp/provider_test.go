@@ -166,10 +166,10 @@ func TestOnTheWire(t *testing.T) {
 	}
 }
 
-// TestLate is case C02: after the response timer the outcome is unknown; the answer that comes then is reported
+// TestLate: after the response timer the outcome is unknown; the answer that comes then is reported
 // as late, and nothing is sent again.
 //
-// covers: D9
+// covers: C02, D9
 func TestLate(t *testing.T) {
 	c := newCentre(t)
 	cfg := config(c.address())
