@@ -78,8 +78,9 @@ type Connection struct {
 	EnquireLink     Duration `yaml:"enquire_link"`     // silence before the link is tested
 	Lookup          Lookup   `yaml:"lookup"`
 	// For the simulator.
-	Ledger string `yaml:"ledger,omitempty"` // file to which it writes what it accepted
-	NoEcho bool   `yaml:"no_echo,omitempty"`
+	Ledger      string   `yaml:"ledger,omitempty"` // file to which it writes what it accepted
+	NoEcho      bool     `yaml:"no_echo,omitempty"`
+	SlowReceipt Duration `yaml:"slow_receipt,omitempty"` // how long the receipt of ending 10 takes; 0: 20s
 }
 
 // Lookup declares by what a lost answer can be settled, and who says so.
@@ -236,8 +237,8 @@ func (k Connection) checkSMPP() error {
 	if _, _, err := net.SplitHostPort(k.Address); err != nil {
 		return fmt.Errorf("address: %q is not host:port, such as smsc.example.net:2775", k.Address)
 	}
-	if k.Ledger != "" || k.NoEcho {
-		return fmt.Errorf("ledger and no_echo belong to a simulator")
+	if k.Ledger != "" || k.NoEcho || k.SlowReceipt != 0 {
+		return fmt.Errorf("ledger, no_echo and slow_receipt belong to a simulator")
 	}
 	for _, s := range []struct {
 		name, value string

@@ -59,6 +59,7 @@ func TestWrongConfig(t *testing.T) {
 		"connections: {a: {kind: smpp, address: 'x:1', lookup: {by: [external_id], source: s}}}": "not yet supported",
 		"connections: {a: {kind: smpp, address: 'x:1', lookup: {by: [own_reference]}}}":          "lookup.source",
 		"connections: {a: {kind: smpp, address: 'x:1', ledger: f}}":                              "belong to a simulator",
+		"connections: {a: {kind: smpp, address: 'x:1', slow_receipt: 1s}}":                       "belong to a simulator",
 		"connections: {a: {kind: simulator, window: -4}}":                                        "from 1 to 10000",
 		"connections: {a: {kind: simulator, response_timeout: 1ns}}":                             "100ms",
 		"connections: {a: {kind: smpp, address: 'x:1', system_id: abcdefghijklmnop}}":            "15 octets",

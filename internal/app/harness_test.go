@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -165,16 +166,38 @@ func (g *gateway) await(id, state string) reply {
 	return last
 }
 
+// message reads a message.
+func (g *gateway) message(id string) reply {
+	g.t.Helper()
+	return g.call(http.MethodGet, "/v1/messages/"+id, nil)
+}
+
+// until polls for something that the API shows.
+func (g *gateway) until(what string, there func() bool) {
+	g.t.Helper()
+	for end := time.Now().Add(20 * time.Second); !there(); <-time.After(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			g.t.Errorf("still waiting for %s", what)
+			return
+		}
+	}
+}
+
+// acceptsOf counts what the simulator accepted for a number, digits alone.
+func (g *gateway) acceptsOf(number string) int {
+	g.t.Helper()
+	return g.count(func(e simulator.Entry) bool { return e.Outcome == simulator.Accepted && e.Destination == number })
+}
+
 // accepts counts what the simulator accepted.
 func (g *gateway) accepts() int {
 	g.t.Helper()
+	return g.count(func(e simulator.Entry) bool { return e.Outcome == simulator.Accepted })
+}
+
+func (g *gateway) count(wanted func(simulator.Entry) bool) int {
+	g.t.Helper()
 	entries, err := simulator.ReadLedger(g.cfg.Connections["simulator"].Ledger)
 	must(g.t, err)
-	n := 0
-	for _, e := range entries {
-		if e.Outcome == "accepted" {
-			n++
-		}
-	}
-	return n
+	return len(slices.DeleteFunc(entries, func(e simulator.Entry) bool { return !wanted(e) }))
 }

@@ -58,7 +58,7 @@ func credentials(to *smpp.Config, k Connection) (err error) {
 func (a *App) startSimulator(to *smpp.Config) error {
 	k := a.connection.cfg
 	a.simulated = true
-	a.centre = simulator.New(simulator.Config{LedgerPath: k.Ledger, Echo: !k.NoEcho})
+	a.centre = simulator.New(simulator.Config{LedgerPath: k.Ledger, Echo: !k.NoEcho, SlowReceipt: time.Duration(k.SlowReceipt)})
 	if err := a.centre.Start(); err != nil {
 		a.centre = nil
 		return fmt.Errorf("the simulator: %w", err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -14,17 +15,19 @@ import (
 )
 
 type smscCmd struct {
-	Listen   string `help:"Address to listen on." default:"127.0.0.1:2775" placeholder:"HOST:PORT"`
-	Ledger   string `help:"Where it writes what it took, a JSON object a line." type:"path" placeholder:"FILE"`
-	NoEcho   bool   `help:"Do not send user_message_reference back in receipts."`
-	SystemID string `help:"What a bind must give as system_id; else any."`
-	Password string `help:"What a bind must give as password; else any." env:"EINMAL_SMSC_PASSWORD"`
-	JSON     bool   `name:"json" help:"Print the start line as JSON."`
+	Listen   string        `help:"Address to listen on." default:"127.0.0.1:2775" placeholder:"HOST:PORT"`
+	Ledger   string        `help:"Where it writes what it took, a JSON object a line." type:"path" placeholder:"FILE"`
+	NoEcho   bool          `help:"Do not send user_message_reference back in receipts."`
+	SystemID string        `help:"What a bind must give as system_id; else any."`
+	Password string        `help:"What a bind must give as password; else any." env:"EINMAL_SMSC_PASSWORD"`
+	Slow     time.Duration `name:"slow-receipt" help:"How long the receipt of a number that ends in 10 takes." default:"20s"`
+	JSON     bool          `name:"json" help:"Print the start line as JSON."`
 }
 
 func (c *smscCmd) Run(ctx context.Context, env *Env) error {
 	server := simulator.New(simulator.Config{
 		Listen: c.Listen, LedgerPath: c.Ledger, Echo: !c.NoEcho, SystemID: c.SystemID, Password: c.Password,
+		SlowReceipt: c.Slow,
 	})
 	if err := server.Start(); err != nil {
 		return err

@@ -36,7 +36,7 @@ var endings = map[string]struct{ echoed, without end }{
 }
 
 // Each ending of the simulator, with and without an echo of our reference. The endings that cut the connection
-// come on gateways of their own: what is under way beside them becomes unknown too, and rightly.
+// come on gateways of their own: what is under way beside them may become unknown too, and rightly.
 //
 // covers: D9, D16, R1, R2, R4, R5, R6, R9, R15
 func TestEndings(t *testing.T) {

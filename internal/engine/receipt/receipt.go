@@ -5,6 +5,7 @@ package receipt
 
 import (
 	"context"
+	"hash/fnv"
 	"log/slog"
 	"sync"
 	"time"
@@ -44,8 +45,10 @@ type Config struct {
 const (
 	defaultEvery = time.Second
 	maxBatch     = 256  // receipts in one transaction
-	maxWaiting   = 4096 // receipts in hand; more stay on the store's list of work, where the sweep finds them
+	maxWaiting   = 4096 // receipts in a worker's hand; more stay on the store's list of work, where the sweep finds them
 	// workers is how many batches may be under way: on a server a second one hides the round trip of the first.
+	// Receipts of one message id have one worker, so that they have their effects in the order in which they came:
+	// of two that contradict each other the first one counts, and only it is known to have been the first here.
 	workers   = 2
 	maxRounds = 20 // batches in one sweep
 )
@@ -53,7 +56,7 @@ const (
 // Worker settles receipts: those that it is offered at once, and those that are found on the list of work.
 type Worker struct {
 	cfg      Config
-	offered  chan *store.LoggedReceipt
+	offered  [workers]chan *store.LoggedReceipt
 	stopping chan struct{}
 	stopOnce sync.Once
 	cancel   context.CancelFunc
@@ -65,16 +68,18 @@ func New(cfg Config) *Worker {
 	if cfg.Every == 0 {
 		cfg.Every = defaultEvery
 	}
-	return &Worker{
-		cfg: cfg, offered: make(chan *store.LoggedReceipt, maxWaiting), stopping: make(chan struct{}), cancel: func() {},
+	w := &Worker{cfg: cfg, stopping: make(chan struct{}), cancel: func() {}}
+	for i := range w.offered {
+		w.offered[i] = make(chan *store.LoggedReceipt, maxWaiting)
 	}
+	return w
 }
 
 // Start begins to work, until Stop is called or ctx ends.
 func (w *Worker) Start(ctx context.Context) {
 	ctx, w.cancel = context.WithCancel(ctx)
-	for range workers {
-		w.done.Go(func() { w.work(ctx) })
+	for _, mine := range w.offered {
+		w.done.Go(func() { w.work(ctx, mine) })
 	}
 	w.done.Go(func() { w.sweepLoop(ctx) })
 }
@@ -91,20 +96,30 @@ func (w *Worker) Stop(ctx context.Context) error {
 
 // Offer hands over receipts that are stored. It never blocks: what there is no room for is found by the sweep.
 func (w *Worker) Offer(rs []*store.LoggedReceipt) {
-	for i, r := range rs {
+	for _, r := range rs {
 		select {
-		case w.offered <- r:
+		case w.offered[workerOf(r)] <- r:
 		default:
-			w.cfg.Metrics.left.Add(float64(len(rs) - i))
-			return
+			w.cfg.Metrics.left.Inc()
 		}
 	}
 }
 
+// workerOf chooses by the message id, or where there is none by the handset.
+func workerOf(r *store.LoggedReceipt) int {
+	h := fnv.New32a()
+	if len(r.ExternalID) > 0 {
+		_, _ = h.Write(r.ExternalID)
+	} else {
+		_, _ = h.Write([]byte(r.Source))
+	}
+	return int(h.Sum32() % workers)
+}
+
 // work settles what is offered; a batch is what came while the one before was committed.
-func (w *Worker) work(ctx context.Context) {
+func (w *Worker) work(ctx context.Context, mine <-chan *store.LoggedReceipt) {
 	for {
-		batch := w.gather(ctx)
+		batch := w.gather(ctx, mine)
 		if len(batch) == 0 {
 			return
 		}
@@ -113,10 +128,10 @@ func (w *Worker) work(ctx context.Context) {
 }
 
 // gather waits for receipts. It returns none when the work is over.
-func (w *Worker) gather(ctx context.Context) []store.DueReceipt {
+func (w *Worker) gather(ctx context.Context, mine <-chan *store.LoggedReceipt) []store.DueReceipt {
 	var batch []store.DueReceipt
 	select {
-	case r := <-w.offered:
+	case r := <-mine:
 		batch = append(batch, store.DueReceipt{LoggedReceipt: *r})
 	case <-w.stopping:
 	case <-ctx.Done():
@@ -124,7 +139,7 @@ func (w *Worker) gather(ctx context.Context) []store.DueReceipt {
 	}
 	for len(batch) < maxBatch {
 		select {
-		case r := <-w.offered:
+		case r := <-mine:
 			batch = append(batch, store.DueReceipt{LoggedReceipt: *r})
 		default:
 			return batch

@@ -135,16 +135,10 @@ func TestABatchOfMixedCalls(t *testing.T) {
 	w.Offer(mixed)
 	start(t, w)
 	l.await(t, len(mixed))
-	news := slices.Concat(l.batches...)
+	news := slices.Concat(l.batches...) // of one message id: in the order in which they came
 	if len(news) != 3 || len(l.finished) != 2 {
 		t.Fatalf("%d were settled and %d finished, want 3 and 2", len(news), len(l.finished))
 	}
-	slices.SortFunc(news, func(a, b store.News) int { // two workers may have shared them
-		at := func(n store.News) int {
-			return slices.IndexFunc(mixed, func(r *store.LoggedReceipt) bool { return r.ID == n.Receipt.ID })
-		}
-		return at(a) - at(b)
-	})
 	for i, n := range news {
 		r := mixed[2*i]
 		want := evidence.ReceiptFacts{
@@ -157,6 +151,36 @@ func TestABatchOfMixedCalls(t *testing.T) {
 	}
 	if !shows(metrics, "einmal_inbound_calls_total 2") {
 		t.Error("the calls that are no receipts were not counted")
+	}
+}
+
+// Receipts of one message id have their effects in the order in which they came, however many workers there are:
+// of two that contradict each other the first counts.
+//
+// covers: R6, R8
+func TestReceiptsOfOneIDKeepTheirOrder(t *testing.T) {
+	l := newList()
+	w, _ := worker(l)
+	start(t, w)
+	const each, of = 50, 8
+	came := map[string][]ident.Receipt{}
+	for range each {
+		for i := range of {
+			r := logged(provider.KindReceipt)
+			r.ExternalID = []byte{'A', byte('0' + i)}
+			came[string(r.ExternalID)] = append(came[string(r.ExternalID)], r.ID)
+			w.Offer([]*store.LoggedReceipt{r})
+		}
+	}
+	l.await(t, each*of)
+	applied := map[string][]ident.Receipt{}
+	for _, n := range slices.Concat(l.batches...) {
+		applied[string(n.Receipt.ExternalID)] = append(applied[string(n.Receipt.ExternalID)], n.Receipt.ID)
+	}
+	for id, order := range came {
+		if !slices.Equal(applied[id], order) {
+			t.Errorf("the receipts of %s had their effects in another order than they came", id)
+		}
 	}
 }
 

@@ -13,6 +13,7 @@ type client struct {
 	server  *Server
 	session *wire.Session
 	box     atomic.Pointer[outbox] // nil while not bound
+	cut     cut
 
 	// Only the reading goroutine uses what follows.
 	systemID string
@@ -26,6 +27,7 @@ func (c *client) freed() {
 }
 
 func (c *client) handle(s *wire.Session, pdu *wire.PDU, _ []byte, err error) {
+	c.cut.hear()
 	switch {
 	case err != nil:
 		s.Answer(pdu, wire.StatusInvCmdLen)
@@ -122,15 +124,26 @@ func (c *client) conclude(s *wire.Session, pdu *wire.PDU, e ending, msg *taken) 
 	}
 	box := c.box.Load()
 	if e.early && len(reports) > 0 && box.listening() {
-		c.send(box, msg, reports, sync.OnceFunc(answer))
+		c.cut.owe(1)
+		c.send(box, msg, reports, sync.OnceFunc(func() {
+			answer()
+			c.cut.owe(-1)
+		}))
 		return
 	}
 	answer()
+	report := func() { c.report(box, msg, reports, e.slow) }
 	if e.hangsUp {
-		s.Hangup()
+		c.cut.cutWhenQuiet(s, c.server.cfg.Window, report)
+		return
 	}
+	report()
+}
+
+// report sends the receipts, at once or after the delay that the ending has.
+func (c *client) report(box *outbox, msg *taken, reports []report, slow bool) {
 	delay := c.server.cfg.ReceiptDelay
-	if e.slow {
+	if slow {
 		delay = c.server.cfg.SlowReceipt
 	}
 	if delay > 0 && len(reports) > 0 {

@@ -23,7 +23,7 @@ type ending struct {
 	outcome   Outcome
 	throttles bool // the first submission of a destination and text is throttled
 	silent    bool // no answer
-	hangsUp   bool // the connection is closed in place of an answer
+	hangsUp   bool // the connection is cut in place of an answer, once nothing else is under way on it
 	early     bool // the first receipt is out before the answer
 	slow      bool // receipts after Config.SlowReceipt
 	reports   []report

@@ -2,8 +2,10 @@ package simulator
 
 import (
 	"fmt"
+	"net"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/einmal/einmal/internal/domain/receipt"
@@ -160,6 +162,59 @@ func TestCuts(t *testing.T) {
 	if len(again.delivers) != 0 {
 		t.Error("a receipt for what was not taken")
 	}
+}
+
+// TestACutSparesOthers: what is under way beside a message whose ending cuts the connection has its answer before,
+// also where the answer waits for a receipt.
+func TestACutSparesOthers(t *testing.T) {
+	s := start(t, Config{})
+	for _, digits := range []string{"12", "13"} {
+		e := bind(t, s, wire.CmdBindTransceiver)
+		var others []<-chan wire.Result
+		var cut <-chan wire.Result
+		for i := range 60 {
+			switch {
+			case i == 20:
+				cut = ask(t, e.session, submission(digits, "hello"))
+			case i%2 == 0:
+				others = append(others, ask(t, e.session, submission("09", fmt.Sprint("early ", i))))
+			default:
+				others = append(others, ask(t, e.session, submission("00", fmt.Sprint("hello ", i))))
+			}
+		}
+		for i, answer := range others {
+			if r := <-answer; r.PDU == nil || r.PDU.Status != 0 {
+				t.Errorf("%s: the answer to another message, %d, is %+v", digits, i, r)
+			}
+		}
+		if r := <-cut; r.PDU != nil || !r.Written {
+			t.Errorf("%s itself: %+v", digits, r)
+		}
+		<-e.session.Done()
+	}
+}
+
+// TestACutComes: a connection that is never quiet is cut all the same.
+func TestACutComes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, cut := &cut{}, make(chan struct{})
+		ours, _ := net.Pipe()
+		session := wire.NewSession(ours, wire.Config{Window: 1})
+		begun := time.Now()
+		c.cutWhenQuiet(session, 1, func() { close(cut) })
+		for busy := true; busy; {
+			c.hear()
+			select {
+			case <-cut:
+				busy = false
+			case <-time.After(cutQuiet / 2):
+			}
+		}
+		if took := time.Since(begun); took < cutMost || took > cutMost+cutQuiet {
+			t.Errorf("cut after %s", took)
+		}
+		session.Close()
+	})
 }
 
 func TestRegisteredDelivery(t *testing.T) {
