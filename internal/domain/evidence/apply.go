@@ -33,6 +33,10 @@ func (c *Case) Apply(e Evidence, now clock.Micros) error {
 		return c.receiptTimeEnded(now)
 	case Cancel:
 		return c.cancel(e, now)
+	case Restored:
+		return c.restored(e, now)
+	case Requeued:
+		return c.requeued(e, now)
 	}
 	return fmt.Errorf("evidence of an unknown kind %d", e.Kind)
 }

@@ -66,6 +66,7 @@ type Attempt struct {
 	ErrorCode     string
 	DeliveredAt   clock.Micros // when that receipt was received
 	Changed       bool
+	New           bool // it is not stored yet: see Case.restored
 }
 
 // EventKind is what happened. The spellings are stored and public.
@@ -85,6 +86,8 @@ const (
 	EventExpired   EventKind = "expired"   // the validity ended before it was sent
 	EventCancelled EventKind = "cancelled" // somebody cancelled it while pending
 	EventClosed    EventKind = "closed"    // no receipt is awaited any more
+	EventRestored  EventKind = "restored"  // the store went back in time while it was not finished
+	EventRequeued  EventKind = "requeued"  // a person said that it was not sent, after a restore
 )
 
 // Event is one line of a message's history. Events of a message are numbered from 1 without a gap.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/einmal/einmal/internal/domain/message"
+	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
 )
 
@@ -19,6 +20,8 @@ const (
 	ValidityEnded                    // the message waited too long
 	ReceiptTimeEnded                 // no receipt is awaited any more
 	Cancel                           // somebody wants it not to be sent
+	Restored                         // the store went back in time
+	Requeued                         // a person says that what a restore left in doubt was not sent
 )
 
 // Evidence is one thing learned about one message.
@@ -44,8 +47,11 @@ type Evidence struct {
 	// For Receipt.
 	Receipt *ReceiptFacts
 
-	// For Cancel.
+	// For Cancel and Requeued.
 	Person, Reason string
+
+	// For Restored: when the copy was taken; 0: not known.
+	AsOf clock.Micros
 }
 
 // ReceiptFacts is a stored receipt as far as its effect depends on it. Values are as received.

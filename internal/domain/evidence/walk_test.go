@@ -64,7 +64,7 @@ func (w *walk) attempt(t *rapid.T) uint16 {
 // kindsDrawn has what says most about a message more often.
 var kindsDrawn = []Kind{
 	Outcome, Receipt, Outcome, Receipt, Outcome, Receipt, Outcome, Receipt, Outcome, Receipt,
-	LeaseEnded, Returned, ValidityEnded, ReceiptTimeEnded, Cancel, 0,
+	LeaseEnded, Returned, ValidityEnded, ReceiptTimeEnded, Cancel, Restored, Requeued, 0,
 }
 
 // evidence draws anything, about attempts that exist mostly.
@@ -87,6 +87,8 @@ func (w *walk) evidence(t *rapid.T) Evidence {
 		r.Receipt.Final = rapid.Bool().Draw(t, "final")
 		r.Receipt.Repeated = rapid.Bool().Draw(t, "repeated")
 		e.Receipt = r.Receipt
+	case Restored:
+		e.AsOf = rapid.SampledFrom([]clock.Micros{0, made - second, made + 50*second, made + 400*second}).Draw(t, "as of")
 	case Returned:
 		e.Fence = w.c.Fence - int64(rapid.IntRange(0, 1).Draw(t, "stale"))
 	}
@@ -97,7 +99,7 @@ func (w *walk) evidence(t *rapid.T) Evidence {
 func (w *walk) learn(t *rapid.T) {
 	w.c.CloseKey = false // as the store reads a case
 	for i := range w.c.Attempts {
-		w.c.Attempts[i].Changed = false
+		w.c.Attempts[i].Changed, w.c.Attempts[i].New = false, false
 	}
 	e, before := w.evidence(t), clone(w.c)
 	err := w.c.Apply(e, w.now)
@@ -150,8 +152,13 @@ func (w *walk) history(t *rapid.T, e Evidence, before *Case) {
 
 // attempts: what is definite or final stays, and what changed is marked.
 func (w *walk) attempts(t *rapid.T, e Evidence, before *Case) {
-	for i, a := range w.c.Attempts {
-		b := before.Attempts[i]
+	for _, a := range w.c.Attempts[len(before.Attempts):] {
+		if e.Kind != Restored || !a.New || a.Outcome != message.OutcomeUnknown || a.Code != CodeRestored {
+			t.Fatalf("evidence of kind %d made the attempt %+v", e.Kind, a)
+		}
+	}
+	for i, b := range before.Attempts {
+		a := w.c.Attempts[i]
 		switch {
 		case b.Outcome.Definite() && a.Outcome != b.Outcome, a.Outcome == message.OutcomeOpen && b.Outcome != message.OutcomeOpen:
 			t.Fatalf("outcome %s became %s", b.Outcome, a.Outcome)

@@ -110,6 +110,10 @@ func eventWords(e *evidence.Event) string {
 		return "It was cancelled before it was sent."
 	case evidence.EventClosed:
 		return "No receipt is awaited any more. The state keeps its name and is final."
+	case evidence.EventRestored:
+		return "The store went back in time while this was not finished: it may have been sent since the copy was taken, and is not sent again."
+	case evidence.EventRequeued:
+		return "A person said that it was not sent after the copy was taken. It is sent like any message that waits."
 	}
 	return "Event " + string(e.Kind) + "."
 }

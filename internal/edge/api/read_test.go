@@ -173,6 +173,7 @@ func TestEveryKindOfEventHasItsSentence(t *testing.T) {
 	for _, kind := range []evidence.EventKind{
 		evidence.EventTaken, evidence.EventOutcome, evidence.EventLate, evidence.EventReceipt, evidence.EventRepeated, evidence.EventOvertaken,
 		evidence.EventConflict, evidence.EventOrphaned, evidence.EventExpired, evidence.EventFailed, evidence.EventCancelled, evidence.EventClosed,
+		evidence.EventRestored, evidence.EventRequeued,
 	} {
 		for _, outcome := range []string{"accepted", "rejected", "throttled", "not_sent", "unknown"} {
 			line := eventLine(&evidence.Event{Kind: kind, Attempt: 1, Detail: map[string]string{"outcome": outcome, "status": "DELIVRD"}})

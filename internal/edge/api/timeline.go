@@ -14,7 +14,7 @@ import (
 // TimelineView is one line of a message's history.
 type TimelineView struct {
 	At      string `json:"at" format:"date-time"`
-	Kind    string `json:"kind" doc:"decision, attempt, exception, or the kind of an event: taken, outcome, late, receipt, repeated, overtaken, conflict, orphaned, returned, expired, failed, cancelled, closed. Accept unknown values."`
+	Kind    string `json:"kind" doc:"decision, attempt, exception, or the kind of an event: taken, outcome, late, receipt, repeated, overtaken, conflict, orphaned, returned, expired, failed, cancelled, closed, restored, requeued. Accept unknown values."`
 	Summary string `json:"summary" doc:"What happened, in plain words."`
 
 	N     int     `json:"n,omitempty" doc:"The event's number."`

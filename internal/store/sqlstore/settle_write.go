@@ -18,6 +18,12 @@ var (
 		code_name text, answered_at int, status_raw text, error_code text, delivered_at int}
 		where attempt_part.message_id = r.message_id and attempt_part.attempt = r.attempt and attempt_part.part = r.part
 		and (attempt_part.outcome = r.prior) is true`)
+	// Attempts that the store does not remember, see evidence.Restored. Nobody knows when and by whom they were made.
+	insertLost = define(`insert into attempt_part (message_id, attempt, part, connection, node, outcome, delivery, external_id, reference, code,
+		code_name, opened_at, answered_at, source_sent, destination_sent, receipt_requested, status_raw, error_code, delivered_at)
+		select message_id, attempt, part, connection, {1}, outcome, delivery, external_id, reference, code, code_name, {2}, answered_at, {3}, {3}, 0,
+		status_raw, error_code, delivered_at from {rows message_id bytes, attempt int, part int, connection int, outcome int, delivery int,
+		external_id bytes, reference int, code text, code_name text, answered_at int, status_raw text, error_code text, delivered_at int}`)
 	updateStates = define(`update message_state set state = r.state, since = r.since, final = r.final, last_event = r.last_event,
 		queue = r.queue, ready_at = r.ready_at
 		from {rows message_id bytes, prior int, state int, since int, final int, last_event int, queue int, ready_at int}
@@ -26,19 +32,14 @@ var (
 
 // write stores what the fold changed. Everything that is written here is locked already.
 func (z *settling) write(ctx context.Context) error {
-	parts, states, closed := &rows{}, &rows{}, &rows{}
+	parts, lost, states, closed := &rows{}, &rows{}, &rows{}, &rows{}
 	var events []ownedEvent
 	for _, c := range z.cases {
 		if !c.locked {
 			continue
 		}
 		z.exceptions = append(z.exceptions, c.Exceptions...)
-		for i, a := range c.Attempts {
-			if a.Changed {
-				parts.add(c.Message, a.Attempt, a.Part, c.outcomes[i], a.Outcome, a.Delivery, some(a.ExternalID), a.Code,
-					a.CodeName, a.AnsweredAt, a.StatusRaw, a.ErrorCode, a.DeliveredAt)
-			}
-		}
+		c.attemptRows(parts, lost)
 		if len(c.Events) == 0 && c.State == c.before {
 			continue
 		}
@@ -61,10 +62,27 @@ func (z *settling) write(ctx context.Context) error {
 			return err
 		}
 	}
+	if _, err := z.t.exec(ctx, insertLost, lost, []byte{}, z.now, ""); err != nil {
+		return err
+	}
 	if err := z.t.insertEvents(ctx, events); err != nil {
 		return err
 	}
 	return z.writeRest(ctx)
+}
+
+// attemptRows gathers the attempts that changed, and those that the store does not have yet.
+func (c *caseRow) attemptRows(parts, lost *rows) {
+	for i, a := range c.Attempts {
+		switch {
+		case a.New:
+			lost.add(c.Message, a.Attempt, a.Part, c.Connection, a.Outcome, a.Delivery, some(a.ExternalID), a.Reference, a.Code,
+				a.CodeName, a.AnsweredAt, a.StatusRaw, a.ErrorCode, a.DeliveredAt)
+		case a.Changed:
+			parts.add(c.Message, a.Attempt, a.Part, c.outcomes[i], a.Outcome, a.Delivery, some(a.ExternalID), a.Code,
+				a.CodeName, a.AnsweredAt, a.StatusRaw, a.ErrorCode, a.DeliveredAt)
+		}
+	}
 }
 
 func (z *settling) writeRest(ctx context.Context) error {

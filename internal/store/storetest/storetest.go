@@ -81,6 +81,7 @@ func Run(t *testing.T, h Harness) {
 		"Feed":                 testFeed,
 		"Lists":                testLists,
 		"RedactedReceipt":      testRedactedReceipt,
+		"RestoredInDoubt":      testRestoredInDoubt,
 		"OwnKeysAreDestroyed":  testOwnKeysAreDestroyed,
 		"ExceptionsAreGrouped": testExceptionsAreGrouped,
 	} {
