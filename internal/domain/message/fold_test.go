@@ -90,28 +90,3 @@ func TestC26LongMessages(t *testing.T) {
 		}
 	}
 }
-
-// covers: D5
-func TestPartsOfALongMessage(t *testing.T) {
-	const none = DeliveryNone
-	for name, c := range map[string]struct {
-		base  Base
-		parts []Part
-		want  State
-	}{
-		"first accepted, rest waits":  {Base{Parts: 2}, []Part{one(1, OutcomeAccepted, none)}, Pending},
-		"rest claimed":                {Base{Parts: 2, Leased: true}, []Part{one(1, OutcomeAccepted, none)}, Sending},
-		"rest open":                   {Base{Parts: 2}, []Part{one(1, OutcomeAccepted, none), one(2, OutcomeOpen, none)}, Sending},
-		"rest unknown":                {Base{Parts: 2}, []Part{one(1, OutcomeAccepted, none), one(2, OutcomeUnknown, none)}, Unknown},
-		"rest throttled":              {Base{Parts: 2}, []Part{one(1, OutcomeAccepted, none), one(2, OutcomeThrottled, none)}, Pending},
-		"rest cancelled":              {Base{Parts: 2, Cancelled: true}, []Part{one(1, OutcomeAccepted, DeliveryUndelivered)}, Cancelled},
-		"rest rejected":               {Base{Parts: 2}, []Part{one(1, OutcomeAccepted, none), one(2, OutcomeRejected, none)}, Rejected},
-		"first delivered, rest waits": {Base{Parts: 2}, []Part{one(1, OutcomeAccepted, DeliveryDelivered)}, Pending},
-		"unknown settled by receipts": {Base{Parts: 2}, []Part{one(1, OutcomeUnknown, DeliveryDelivered), one(2, OutcomeAccepted, none)}, Accepted},
-		"more parts than announced":   {Base{}, []Part{one(1, OutcomeAccepted, none), one(2, OutcomeOpen, none)}, Sending},
-	} {
-		if got := Fold(c.base, c.parts); got != c.want {
-			t.Errorf("%s: %s, want %s", name, got, c.want)
-		}
-	}
-}

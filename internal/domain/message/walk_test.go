@@ -10,9 +10,11 @@ import (
 // opened under a lease and only for a part that is due, or for a retry; a message is cancelled or expires while
 // nothing is under way; receipts come for parts that a provider may have.
 type walk struct {
-	base  Base
-	parts []Part
-	state State
+	base     Base
+	together bool // the first part does not gate the rest
+	silent   bool // a receipt is asked for with the first part alone
+	parts    []Part
+	state    State
 }
 
 // step checks the fold after one fact.
@@ -27,17 +29,6 @@ func (w *walk) step(t *rapid.T, fact string) {
 	w.state = next
 }
 
-// due lists the parts whose last attempt leaves them to be sent.
-func (w *walk) due() []uint16 {
-	var all []uint16
-	for n := uint16(1); int(n) <= w.base.Parts; n++ {
-		if last := w.last(n); last.Outcome == 0 || last.Outcome == OutcomeThrottled || last.Outcome == OutcomeNotSent {
-			all = append(all, n)
-		}
-	}
-	return all
-}
-
 func (w *walk) last(part uint16) (last Part) {
 	for _, p := range w.parts {
 		if p.Part == part && p.Attempt > last.Attempt {
@@ -48,7 +39,7 @@ func (w *walk) last(part uint16) (last Part) {
 }
 
 func (w *walk) open(part uint16) {
-	w.parts = append(w.parts, Part{Attempt: w.last(part).Attempt + 1, Part: part, Outcome: OutcomeOpen})
+	w.parts = append(w.parts, Part{Attempt: w.last(part).Attempt + 1, Part: part, Outcome: OutcomeOpen, NoReceipt: w.silent && part > 1})
 }
 
 func (w *walk) lease(t *rapid.T) {
@@ -60,16 +51,16 @@ func (w *walk) lease(t *rapid.T) {
 }
 
 func (w *walk) attempt(t *rapid.T) {
-	due := w.due()
-	if len(due) == 0 || !w.base.Leased || w.base.Cancelled || w.base.Expired || w.state != Sending && w.state != Unknown {
+	owed := Owed(w.base, w.parts, w.together)
+	if len(owed) == 0 || !w.base.Leased || w.state != Sending {
 		return // nothing to send
 	}
-	w.open(rapid.SampledFrom(due).Draw(t, "part"))
+	w.open(rapid.SampledFrom(owed).Draw(t, "part"))
 	w.step(t, "attempt")
 }
 
 func (w *walk) resend(t *rapid.T) {
-	if !Allowed(w.state, RetryDue) || w.state == Sending || w.base.Cancelled || w.base.Expired || len(w.due()) > 0 {
+	if !Allowed(w.state, RetryDue) || w.state == Sending || w.base.over() || count(w.base, w.parts).due > 0 {
 		return // no retry
 	}
 	w.state = RetryDue
@@ -103,7 +94,9 @@ func (w *walk) receipt(t *rapid.T) {
 }
 
 func (w *walk) cancel(t *rapid.T) {
-	if !CanCancel(w.state) {
+	taken := w.base
+	taken.Cancelled = true
+	if !CanCancel(w.state) || Fold(taken, w.parts) != Cancelled {
 		return // not cancellable
 	}
 	w.base.Cancelled = true
@@ -118,18 +111,28 @@ func (w *walk) expire(t *rapid.T) {
 	w.step(t, "expiry")
 }
 
+// giveUp: nobody can open the text any more.
+func (w *walk) giveUp(t *rapid.T) {
+	if w.state != Pending {
+		return // something is under way
+	}
+	w.base.Failed = true
+	w.step(t, "giving up")
+}
+
 // Each single fact moves the state along the table or leaves it.
 //
 // covers: D5, R6, R10
 func TestFoldStaysInTheTable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := &walk{base: Base{Parts: rapid.IntRange(1, 3).Draw(t, "parts")}, state: Pending}
+		w.together, w.silent = rapid.Bool().Draw(t, "together"), rapid.Bool().Draw(t, "silent")
 		facts := map[string]func(*rapid.T){
 			"lease": w.lease, "attempt": w.attempt, "resend": w.resend, "outcome": w.outcome,
-			"receipt": w.receipt, "cancel": w.cancel, "expire": w.expire,
+			"receipt": w.receipt, "cancel": w.cancel, "expire": w.expire, "give up": w.giveUp,
 		}
 		// Claims and attempts come more often, since the others need them.
-		names := []string{"lease", "lease", "attempt", "attempt", "attempt", "resend", "outcome", "outcome", "receipt", "receipt", "cancel", "expire"}
+		names := []string{"lease", "lease", "attempt", "attempt", "attempt", "resend", "outcome", "outcome", "receipt", "receipt", "cancel", "expire", "give up"}
 		for _, name := range rapid.SliceOfN(rapid.SampledFrom(names), 20, 60).Draw(t, "facts") {
 			facts[name](t)
 			w.check(t)
@@ -154,10 +157,14 @@ func (w *walk) check(t *rapid.T) {
 	}
 	switch w.state {
 	case Rejected, Cancelled:
-		if w.base.Parts == 1 && possible > 0 {
+		if possible > 0 {
 			t.Fatalf("%s, though a provider has it or may have it: %+v", w.state, w.parts)
 		}
-	case Accepted, EnRoute, Delivered, Undelivered:
+	case Delivered:
+		if p := ProgressOf(w.base.Parts, w.parts); p.Delivered < p.Parts || p.Partial() {
+			t.Fatalf("delivered, though %+v", p)
+		}
+	case Accepted, EnRoute, Undelivered:
 		if taken == 0 {
 			t.Fatalf("%s, though no provider has it: %+v", w.state, w.parts)
 		}
