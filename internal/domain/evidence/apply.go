@@ -3,7 +3,7 @@ package evidence
 import (
 	"errors"
 	"fmt"
-	"slices"
+	"time"
 
 	"github.com/einmal/einmal/internal/domain/exception"
 	"github.com/einmal/einmal/internal/domain/message"
@@ -14,6 +14,8 @@ import (
 var (
 	ErrNoAttempt = errors.New("evidence about an attempt that does not exist")
 	ErrState     = errors.New("the message's state does not permit this")
+	// ErrHandedOver: the message waits, and yet a provider has a part of it, or may have.
+	ErrHandedOver = errors.New("a part of the message was handed to a provider")
 )
 
 // Apply takes one piece of evidence into the case.
@@ -65,21 +67,36 @@ func (c *Case) outcome(e Evidence, now clock.Micros) error {
 	}
 	a.Outcome, a.AnsweredAt, a.Code, a.CodeName, a.Changed = next, now, e.Code, e.CodeName, true
 	c.fillExternalID(a, e)
-	c.Leased = c.Leased && c.AttemptOpen()
-	if e.GiveUp && !c.mayBeTaken() {
-		ev.Kind = EventFailed
-		c.move(message.Failed, ev, now)
+	c.keepLease(e.Hold, now)
+	if e.GiveUp {
+		c.giveUp(ev, now)
 		return nil
 	}
 	c.step(ev, now)
 	return nil
 }
 
-// mayBeTaken reports whether an attempt was taken by the provider, or may have been.
-func (c *Case) mayBeTaken() bool {
-	return slices.ContainsFunc(c.Attempts, func(a Attempt) bool {
-		return a.Outcome == message.OutcomeOpen || a.Outcome == message.OutcomeUnknown || a.Outcome == message.OutcomeAccepted
-	})
+// giveUp ends a message of which nobody can send anything more. What a provider has, or may have, is not denied.
+func (c *Case) giveUp(ev Event, now clock.Micros) {
+	base := c.base(now)
+	base.Failed = true
+	to := message.Fold(base, c.parts())
+	if to == message.Failed {
+		ev.Kind = EventFailed
+	}
+	c.move(to, ev, now)
+}
+
+// keepLease leaves a long message to its worker while answers are awaited, and for as long as the worker wants to
+// hold it if parts are left that may be sent at once. Any other lease ends with the answer.
+func (c *Case) keepLease(hold time.Duration, now clock.Micros) {
+	if !c.Leased || c.AttemptOpen() {
+		return
+	}
+	c.Leased = hold > 0 && now >= c.pausedUntil() && len(c.Owed(now, false)) > 0
+	if c.Leased {
+		c.ReadyAt = now.Add(hold)
+	}
 }
 
 // fillExternalID keeps an id that came after the outcome was already known by a receipt without one.
@@ -121,22 +138,35 @@ func (c *Case) validityEnded(now clock.Micros) error {
 	if c.State != message.Pending || now < c.ValidUntil {
 		return ErrState
 	}
-	c.move(message.Expired, Event{Kind: EventExpired}, now)
+	c.step(Event{Kind: EventExpired}, now)
 	return nil
 }
 
+// cancel takes the message back. What a provider has is never called back: a long message of which a part may have
+// left goes on.
 func (c *Case) cancel(e Evidence, now clock.Micros) error {
-	if !message.CanCancel(c.State) {
+	base := c.base(now)
+	base.Cancelled = true
+	switch {
+	case !message.CanCancel(c.State):
 		return ErrState
+	case c.State == message.Pending && message.Fold(base, c.parts()) != message.Cancelled:
+		return ErrHandedOver
 	}
 	c.move(message.Cancelled, Event{Kind: EventCancelled, Detail: map[string]string{"by": e.Person, "reason": e.Reason}}, now)
 	return nil
 }
 
-// receiptTimeEnded closes a message for which no receipt is awaited any more; it keeps its state's name.
+// receiptTimeEnded closes a message for which no receipt is awaited any more; it keeps its state's name. That some
+// parts of a long one were reported as delivered and others not at all is for a person: one of its receipts is lost,
+// or the connection sends fewer than it was asked for.
 func (c *Case) receiptTimeEnded(now clock.Micros) error {
 	if c.Final || now < c.ReceiptUntil || c.AttemptOpen() || c.toBeSent() {
 		return ErrState
+	}
+	if p := c.progress(); p.Delivered > 0 && (c.State == message.Accepted || c.State == message.EnRoute) {
+		c.except(exception.Missing, Evidence{}, now,
+			fmt.Sprintf("receipts report %d of %d parts as delivered, and nothing final of the others", p.Delivered, p.Parts))
 	}
 	c.step(Event{Kind: EventClosed}, now)
 	return nil

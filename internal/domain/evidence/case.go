@@ -59,6 +59,8 @@ type Attempt struct {
 	Delivery      message.Delivery
 	ExternalID    []byte // as received; nil: none
 	Reference     int32  // own reference; -1: none
+	NoReceipt     bool   // no receipt was asked for: another part's speaks for it
+	Fence         int64  // of the claim under which it was opened
 	Code          string // raw status of the answer
 	CodeName      string
 	AnsweredAt    clock.Micros
@@ -126,6 +128,9 @@ func (c *Case) LastAttempt() uint16 {
 
 func (c *Case) inWhile(s message.State) bool { return slices.Contains(c.While, s) }
 
+// progress is how far the parts have come.
+func (c *Case) progress() message.Progress { return message.ProgressOf(c.Parts, c.parts()) }
+
 // Queue is where a message waits for the next thing that is due. A number from FirstFlow on is a flow.
 type Queue int64
 
@@ -136,34 +141,3 @@ const (
 	QueueFinality Queue = 2  // handed over; due when no receipt is awaited any more
 	FirstFlow     Queue = 16 // flows are numbered from here
 )
-
-// Schedule says in which queue the case waits now, and until when.
-func (c *Case) Schedule(now clock.Micros) (Queue, clock.Micros) {
-	switch {
-	case c.Final:
-		return QueueNone, 0
-	case c.State == message.Pending:
-		return Queue(c.Flow), max(now, c.pausedUntil())
-	case c.State == message.Sending:
-		return QueueLease, c.ReadyAt
-	}
-	return QueueFinality, c.ReceiptUntil
-}
-
-// pausedUntil is when the next attempt may begin. It is computed from the attempts, so that evidence which comes
-// during a pause does not end it.
-func (c *Case) pausedUntil() clock.Micros {
-	var until clock.Micros
-	for _, o := range []message.Outcome{message.OutcomeThrottled, message.OutcomeNotSent} {
-		n, last := 0, clock.Micros(0)
-		for _, a := range c.Attempts {
-			if a.Outcome == o {
-				n, last = n+1, max(last, a.AnsweredAt)
-			}
-		}
-		if n > 0 {
-			until = max(until, last.Add(pause(o, n)))
-		}
-	}
-	return until
-}

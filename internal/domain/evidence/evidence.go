@@ -40,6 +40,9 @@ type Evidence struct {
 	Detail     string
 	Late       bool
 	GiveUp     bool // with OutcomeNotSent: no attempt can ever succeed, the message has failed
+	// Hold is how long the worker keeps its claim on a long message, to go on with the parts that are left; 0: it
+	// does not go on, and they are anybody's.
+	Hold time.Duration
 
 	// For Returned: the fence under which the message was claimed.
 	Fence int64
@@ -69,19 +72,4 @@ type ReceiptFacts struct {
 	Repeated     bool // its logical event is known already
 	Quality      Quality
 	Problem      string // why it could not be read; empty: it could
-}
-
-// pause is how long a message waits before its next attempt, after the n-th of its attempts that ended so: a
-// second after the provider asked for patience, a quarter of one after an attempt that was not written, doubled
-// each time, at most half a minute. The message's own validity bounds it.
-func pause(o message.Outcome, n int) time.Duration {
-	const most = 30 * time.Second
-	first := time.Second
-	if o == message.OutcomeNotSent {
-		first = 250 * time.Millisecond
-	}
-	if n > 8 {
-		return most
-	}
-	return min(first<<max(n-1, 0), most)
 }

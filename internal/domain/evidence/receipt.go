@@ -68,7 +68,7 @@ func (c *Case) deliver(a *Attempt, e Evidence, reported message.Delivery, now cl
 func (c *Case) acceptBy(a *Attempt, r *ReceiptFacts, now clock.Micros) {
 	if a.Outcome != message.OutcomeAccepted {
 		a.Outcome, a.AnsweredAt, a.Changed = message.OutcomeAccepted, now, true
-		c.Leased = c.Leased && c.AttemptOpen()
+		c.keepLease(0, now)
 	}
 	if len(a.ExternalID) == 0 && len(r.ExternalID) > 0 {
 		a.ExternalID, a.Changed = r.ExternalID, true

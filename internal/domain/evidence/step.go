@@ -10,16 +10,29 @@ import (
 
 // step folds the attempts into the message's state and records what happened.
 func (c *Case) step(ev Event, now clock.Micros) {
+	c.move(message.Fold(c.base(now), c.parts()), ev, now)
+}
+
+func (c *Case) parts() []message.Part {
 	parts := make([]message.Part, len(c.Attempts))
 	for i, a := range c.Attempts {
-		parts[i] = message.Part{Attempt: a.Attempt, Part: a.Part, Outcome: a.Outcome, Delivery: a.Delivery, HasExternalID: len(a.ExternalID) > 0}
+		parts[i] = message.Part{
+			Attempt: a.Attempt, Part: a.Part, Outcome: a.Outcome, Delivery: a.Delivery,
+			HasExternalID: len(a.ExternalID) > 0, NoReceipt: a.NoReceipt,
+		}
 	}
-	base := message.Base{
+	return parts
+}
+
+// base is what the fold needs to know beside the attempts. A message that has failed, expired or was cancelled stays
+// so: what is learned later sends nothing more.
+func (c *Case) base(now clock.Micros) message.Base {
+	return message.Base{
 		Parts: c.Parts, Leased: c.Leased,
 		Cancelled: c.State == message.Cancelled,
 		Expired:   c.State == message.Expired || !c.Leased && now >= c.ValidUntil,
+		Failed:    c.State == message.Failed,
 	}
-	c.move(message.Fold(base, parts), ev, now)
 }
 
 // move takes the message to a state and numbers the event. The table is the referee: a step that it does not
@@ -56,7 +69,7 @@ func (c *Case) leftWindow() bool { return c.EventBound && c.Final && !c.inWhile(
 // owed reports whether something may still happen to the message: an attempt, or a receipt.
 func (c *Case) owed(now clock.Micros) bool {
 	switch c.State {
-	case message.Cancelled, message.Declined, message.Replaced, message.Failed:
+	case message.Cancelled, message.Declined, message.Replaced:
 		return false
 	}
 	if c.toBeSent() {
@@ -65,13 +78,18 @@ func (c *Case) owed(now clock.Micros) bool {
 	if now >= c.ReceiptUntil {
 		return c.AttemptOpen()
 	}
-	for _, a := range c.Attempts {
-		mayCome := a.Outcome == message.OutcomeOpen || a.Outcome == message.OutcomeAccepted || a.Outcome == message.OutcomeUnknown
-		if mayCome && !a.Delivery.Final() {
+	for i := range c.Attempts {
+		a := &c.Attempts[i]
+		if a.mayBeTaken() && !a.Delivery.Final() && (!a.NoReceipt || a.Outcome != message.OutcomeAccepted) {
 			return true
 		}
 	}
 	return false
+}
+
+// mayBeTaken reports whether the provider took the attempt, or may have.
+func (a *Attempt) mayBeTaken() bool {
+	return a.Outcome == message.OutcomeOpen || a.Outcome == message.OutcomeUnknown || a.Outcome == message.OutcomeAccepted
 }
 
 // toBeSent reports whether an attempt may still come.

@@ -5,9 +5,11 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
+	"github.com/einmal/einmal/internal/domain/exception"
 	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
@@ -16,9 +18,11 @@ import (
 // walk is a message of which everything is learned that may be learned, at any moment and in any order, while
 // workers claim it and open attempts as the store permits.
 type walk struct {
-	c      *Case
-	now    clock.Micros
-	closed int // how often its key was closed
+	c        *Case
+	now      clock.Micros
+	closed   int  // how often its key was closed
+	together bool // its parts leave without waiting for the first
+	silent   bool // a receipt is asked for with the first part alone
 }
 
 func newWalk(t *rapid.T) *walk {
@@ -27,7 +31,7 @@ func newWalk(t *rapid.T) *walk {
 	c.EventBound = rapid.Bool().Draw(t, "event bound")
 	c.While = rapid.SampledFrom([][]message.State{nil, {message.Delivered}, {message.Delivered, message.Undelivered, message.Cancelled}}).Draw(t, "while")
 	c.ValidUntil = made + second*rapid.SampledFrom([]clock.Micros{100, 500}).Draw(t, "validity")
-	return &walk{c: c, now: made}
+	return &walk{c: c, now: made, together: rapid.Bool().Draw(t, "together"), silent: rapid.Bool().Draw(t, "silent")}
 }
 
 // work lets a worker claim the message, or open an attempt under its claim.
@@ -35,24 +39,31 @@ func (w *walk) work(t *rapid.T) {
 	switch q, due := w.c.Schedule(w.now); {
 	case w.c.State == message.Pending && q == flow && due <= w.now && w.now < w.c.ValidUntil:
 		w.c.claim(w.now)
-	case w.c.State == message.Sending && w.c.Leased && !w.c.AttemptOpen() && w.now < w.c.ReadyAt:
-		for part := uint16(1); int(part) <= w.c.Parts; part++ {
-			if w.due(part) {
-				w.c.open(part)
-			}
+	case w.c.State == message.Sending && w.c.Leased && w.now < w.c.ReadyAt:
+		owed := w.c.Owed(w.now, w.together)
+		for _, part := range owed[:rapid.IntRange(0, len(owed)).Draw(t, "opened")] {
+			w.c.open(part)
+			last := &w.c.Attempts[len(w.c.Attempts)-1]
+			last.NoReceipt = w.silent && part > 1
 		}
+		w.onceUnderAFence(t)
 	}
 }
 
-// due reports whether the part is still to be sent.
-func (w *walk) due(part uint16) bool {
-	last := message.OutcomeNotSent
-	for _, a := range w.c.Attempts {
-		if a.Part == part {
-			last = a.Outcome
-		}
+// onceUnderAFence: a fence opens each part at most once.
+func (w *walk) onceUnderAFence(t *rapid.T) {
+	type opening struct {
+		part  uint16
+		fence int64
 	}
-	return last == message.OutcomeNotSent || last == message.OutcomeThrottled
+	seen := map[opening]bool{}
+	for _, a := range w.c.Attempts {
+		o := opening{a.Part, a.Fence}
+		if seen[o] {
+			t.Fatalf("part %d was opened twice under fence %d: %+v", a.Part, a.Fence, w.c.Attempts)
+		}
+		seen[o] = true
+	}
 }
 
 // attempt draws the last attempt mostly, and one that does not exist rarely.
@@ -78,6 +89,8 @@ func (w *walk) evidence(t *rapid.T) Evidence {
 	case Outcome:
 		e.Outcome = rapid.SampledFrom([]message.Outcome{4, 5, 6, 2, 3, 1}).Draw(t, "outcome")
 		e.Late = rapid.Bool().Draw(t, "late")
+		e.Hold = rapid.SampledFrom([]time.Duration{0, 2 * time.Second}).Draw(t, "hold")
+		e.GiveUp = e.Outcome == message.OutcomeNotSent && rapid.IntRange(0, 9).Draw(t, "give up") == 0
 		if e.Outcome == message.OutcomeAccepted && rapid.Bool().Draw(t, "with id") {
 			e.ExternalID = []byte{byte(e.Attempt), byte(e.Part)}
 		}
@@ -107,7 +120,7 @@ func (w *walk) learn(t *rapid.T) {
 		if !reflect.DeepEqual(w.c, before) {
 			t.Fatalf("refused with %v, and yet from %+v\nto %+v", err, before, w.c)
 		}
-		if e.Kind != 0 && !errors.Is(err, ErrState) && !errors.Is(err, ErrNoAttempt) {
+		if e.Kind != 0 && !errors.Is(err, ErrState) && !errors.Is(err, ErrNoAttempt) && !errors.Is(err, ErrHandedOver) {
 			t.Fatalf("refused with %v", err)
 		}
 		return
@@ -141,11 +154,11 @@ func (w *walk) history(t *rapid.T, e Evidence, before *Case) {
 		t.Fatalf("%s since %d, now %d, before %s since %d", w.c.State, w.c.Since, w.now, before.State, before.Since)
 	}
 	for _, x := range w.c.Exceptions[len(before.Exceptions):] {
-		if last := w.c.Events[len(w.c.Events)-1].Kind; last != EventConflict || e.Kind == Receipt && e.Receipt.Repeated || x.At != w.now {
+		if last := w.c.Events[len(w.c.Events)-1].Kind; last != EventConflict && (last != EventClosed || x.Kind != exception.Missing) || e.Kind == Receipt && e.Receipt.Repeated || x.At != w.now {
 			t.Fatalf("an exception %+v with an event %q by %+v", x, last, e)
 		}
 	}
-	if len(w.c.Exceptions) > len(before.Exceptions) && !reflect.DeepEqual(facts(w.c), facts(before)) {
+	if len(w.c.Exceptions) > len(before.Exceptions) && e.Kind != ReceiptTimeEnded && !reflect.DeepEqual(facts(w.c), facts(before)) {
 		t.Fatalf("a conflict moved the case from %+v\nto %+v", before, w.c)
 	}
 }
@@ -194,31 +207,40 @@ func (w *walk) finality(t *rapid.T, before *Case) {
 			t.Fatalf("closed %d times: bound %v, final %v, %s of %v", w.closed, c.EventBound, c.Final, c.State, c.While)
 		}
 	}
-	if q, due := c.Schedule(w.now); (q == QueueNone) != c.Final || q >= FirstFlow && (c.State != message.Pending || due < w.now || due > w.now+30*second) {
+	if q, due := c.Schedule(w.now); (q == QueueNone) != c.Final || q >= FirstFlow && (c.State != message.Pending || due < w.now && c.Parts == 1 || due > w.now+30*second) {
 		t.Fatalf("%s, final %v, waits in queue %d until %d", c.State, c.Final, q, due)
 	}
 }
 
-// truth: no false no and no false yes, and nothing is due to be sent while an attempt may have been taken.
+// truth: no false no and no false yes, and no part is due to be sent of which an attempt may have been taken.
 func (w *walk) truth(t *rapid.T) {
-	n := map[message.Outcome]int{}
-	for _, a := range w.c.Attempts {
-		n[a.Outcome]++
+	taken, perhaps := 0, 0
+	for i := range w.c.Attempts {
+		switch a := &w.c.Attempts[i]; {
+		case a.Outcome == message.OutcomeAccepted:
+			taken++
+		case a.mayBeTaken():
+			perhaps++
+		}
 	}
-	taken := n[message.OutcomeAccepted]
-	perhaps := n[message.OutcomeOpen] + n[message.OutcomeUnknown]
-	one := w.c.Parts == 1
 	switch w.c.State {
 	case message.Accepted, message.EnRoute, message.Delivered, message.Undelivered:
 		if taken == 0 {
 			t.Fatalf("%s, though no provider has it: %+v", w.c.State, w.c.Attempts)
 		}
 	case message.Rejected, message.Cancelled:
-		if one && taken+perhaps > 0 {
+		if taken+perhaps > 0 {
 			t.Fatalf("%s, though a provider has it or may: %+v", w.c.State, w.c.Attempts)
 		}
 	}
-	if q, _ := w.c.Schedule(w.now); q >= FirstFlow && (perhaps > 0 || one && taken > 0) {
+	for _, part := range w.c.Owed(w.now, w.together) {
+		for i := range w.c.Attempts {
+			if a := &w.c.Attempts[i]; a.Part == part && a.mayBeTaken() {
+				t.Fatalf("part %d is to be sent, though a provider has it or may: %+v", part, w.c.Attempts)
+			}
+		}
+	}
+	if q, _ := w.c.Schedule(w.now); q >= FirstFlow && (w.c.AttemptOpen() || taken+perhaps > 0 && w.c.Parts == 1) {
 		t.Fatalf("it is to be sent, though a provider has it or may: %+v", w.c.Attempts)
 	}
 }

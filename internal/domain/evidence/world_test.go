@@ -46,13 +46,7 @@ func (c *Case) claim(now clock.Micros) {
 
 // open does what the store does when the worker begins an attempt of a part.
 func (c *Case) open(part uint16) *Case {
-	next := uint16(1)
-	for _, a := range c.Attempts {
-		if a.Part == part {
-			next = a.Attempt + 1
-		}
-	}
-	c.Attempts = append(c.Attempts, Attempt{Attempt: next, Part: part, Outcome: message.OutcomeOpen, Reference: -1})
+	c.Attempts = append(c.Attempts, Attempt{Attempt: c.NextAttempt(part), Part: part, Outcome: message.OutcomeOpen, Reference: -1, Fence: c.Fence})
 	return c
 }
 

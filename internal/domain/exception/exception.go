@@ -16,6 +16,7 @@ const (
 	Conflicting Kind = "conflicting" // evidence against a final status, or against a definite answer
 	Unreadable  Kind = "unreadable"  // an event in an unknown format, or with an unknown status
 	LostAnswer  Kind = "lost_answer" // a receipt without a match, and an attempt without an answer, that may be a pair
+	Missing     Kind = "missing"     // receipts for some parts of a message and none for others, and none is awaited any more
 )
 
 // Exception is one thing for a person to settle. Exceptions of one connection, kind and hour are a group.
