@@ -44,55 +44,62 @@ func reserveIdempotency(r *Request, f *Facts, res *Result) {
 // comes first, where there is one: its window may run longer than that of the first text's message.
 func byIntent(r *Request, f *Facts) Result {
 	if v := f.Holders[r.Keys.Variant]; !r.Keys.Variant.IsZero() && v != nil && v.Live(f.Now) {
-		return suppress(r, f, r.Keys.Variant, v, true)
+		return repeat(r, f, match{v, r.Keys.Variant}, true)
 	}
-	key, held, ended := findHolder(r, f)
-	if held == nil {
+	held, ended := findHolder(r, f)
+	if held.Holder == nil {
 		reason := ReasonNoEquivalent
 		if ended {
 			reason = ReasonWindowEnded
 		}
-		return allow(r, f, NewIntent, reason, nil)
+		return allow(r, f, NewIntent, reason, held)
 	}
 	same := held.Message.TextKey == r.TextKey
 	if !same && r.Purpose.OnOtherText == policy.OtherTextAllow {
 		return allow(r, f, LegitimateRepeat, ReasonOtherText, held)
 	}
-	return suppress(r, f, key, held, same)
+	return repeat(r, f, held, same)
 }
 
-// findHolder returns the holder whose window is open with its key, the current one or that of an older policy
-// version; ended says that there was one whose window is over.
-func findHolder(r *Request, f *Facts) (key Key, held *Holder, ended bool) {
+// match is a holder with the key under which it was found.
+type match struct {
+	*Holder
+	key Key
+}
+
+// findHolder returns the holder whose window is open, under the current key or one of an older policy version;
+// ended says that there was one whose window is over.
+func findHolder(r *Request, f *Facts) (held match, ended bool) {
 	for _, k := range append([]Key{r.Keys.Intent}, r.Keys.Older...) {
 		h := f.Holders[k]
 		if h == nil {
 			continue
 		}
 		if h.Live(f.Now) {
-			return k, h, false
+			return match{h, k}, false
 		}
 		ended = true
 	}
-	return Key{}, nil, ended
+	return match{}, ended
 }
 
 // allow makes the message's facts and reserves its keys. The compared message is given where there is one.
-func allow(r *Request, f *Facts, class Class, reason Reason, compared *Holder) Result {
+func allow(r *Request, f *Facts, class Class, reason Reason, compared match) Result {
 	d := begin(r, f, Allow, class, reason)
 	d.Message = Snapshot{ID: r.Message, State: message.Pending}
 	d.WindowEnds = WindowBound(r.Purpose.Window, f.Now)
-	if compared != nil {
+	if compared.Holder != nil {
 		no := false
-		d.SameText, d.PreviousState = &no, compared.Message.State
+		d.SameText = &no
+		d.compare(r, compared)
 	}
-	d.Explanation = explainAllow(r, reason, compared, f.Now)
+	d.Explanation = explainAllow(r, reason, compared.Holder)
 	h := &Holder{Ends: d.WindowEnds, Message: MessageFacts{
 		ID: r.Message, State: message.Pending, Since: f.Now, TextKey: r.TextKey,
 		EventBound: r.Purpose.Window.EventBound(),
 	}}
 	res := Result{Kind: Decided, Decision: d}
-	if compared == nil {
+	if compared.Holder == nil {
 		res.hold(f, r.Keys.Intent, h)
 	}
 	if !r.Keys.Variant.IsZero() {
@@ -107,8 +114,20 @@ func (res *Result) hold(f *Facts, k Key, h *Holder) {
 	res.Reserve = append(res.Reserve, Reservation{SpaceIntent, k, h.Message.ID, h.Ends})
 }
 
+// repeat decides about a request for which there is a message: it answers with that message, or lets the request
+// through where the purpose is monitored.
+func repeat(r *Request, f *Facts, held match, sameText bool) Result {
+	res := Result{Kind: Decided, Decision: suppress(r, f, held, sameText)}
+	if r.Purpose.Mode == policy.Monitor {
+		res.Decision.letThrough(r)
+	} else {
+		f.repeat(held.key, r, &res)
+	}
+	return res
+}
+
 // suppress answers with the message that exists.
-func suppress(r *Request, f *Facts, key Key, held *Holder, sameText bool) Result {
+func suppress(r *Request, f *Facts, held match, sameText bool) Decision {
 	m := held.Message
 	class, reason := TechnicalDuplicate, sameIntent(m.State)
 	if failed(m.State) {
@@ -116,20 +135,36 @@ func suppress(r *Request, f *Facts, key Key, held *Holder, sameText bool) Result
 	}
 	d := begin(r, f, Suppress, class, reason)
 	d.Message = Snapshot{ID: m.ID, State: m.State, Delivery: m.Delivery, Attempts: m.Attempts}
-	d.SameText, d.PreviousState = &sameText, m.State
+	d.SameText = &sameText
+	d.compare(r, held)
 	if f.Now < held.Ends {
 		d.WindowEnds = held.Ends
 	}
-	d.Explanation = explainSuppress(r, held, sameText, f.Now)
-	res := Result{Kind: Decided, Decision: d}
-	f.repeat(key, r, &res)
-	return res
+	d.Explanation = explainRepeat(r, held.Holder, sameText, f.Now)
+	return d
+}
+
+// letThrough makes the request a message all the same. It takes no key: the first message stays the holder, whose
+// window neither ends nor begins again by what is only monitored (D6). That it was let through is recorded, and is
+// the authorisation by which one intent may have this further message (I2). Storms are not counted: each of these
+// repeats is a message, which has a decision of its own (I11).
+func (d *Decision) letThrough(r *Request) {
+	d.Would, d.Action = d.Action, Allow
+	d.Message = Snapshot{ID: r.Message, State: message.Pending}
 }
 
 func begin(r *Request, f *Facts, a Action, c Class, why Reason) Decision {
 	return Decision{
-		ID: r.Decision, At: f.Now, Action: a, Class: c, Reason: why,
-		Rule: r.Purpose.Name + ".window", PolicyID: r.PolicyID,
+		ID: r.Decision, At: f.Now, Action: a, Class: c, Reason: why, Mode: r.Purpose.Mode,
+		Rule: r.Purpose.Name + ".window", PolicyID: r.PolicyID, MappedBy: r.MappedBy,
+	}
+}
+
+// compare records what the request was compared with, and under which key it was found.
+func (d *Decision) compare(r *Request, with match) {
+	d.Compared, d.PreviousState = with.Message.ID, with.Message.State
+	if with.key != r.Keys.Intent {
+		d.MatchedKey = with.key
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/einmal/einmal/internal/domain/message"
+	"github.com/einmal/einmal/internal/domain/policy"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
 )
@@ -71,6 +72,16 @@ type Decision struct {
 	SameText      *bool        // nil: there was nothing to compare with
 	PreviousState message.State
 	Message       Snapshot
+
+	Mode policy.Mode
+	// Would is what the mode "monitor" kept from being done: the request was let through. 0: nothing.
+	Would Action
+	// Compared is the message that the request was compared with; zero: there was none.
+	Compared ident.Message
+	// MatchedKey is the key under which that message was found, where it is not the request's intent key: that of
+	// an older policy version (D6), or that of the intent with this very text (D17).
+	MatchedKey Key
+	MappedBy   string // the policy's rule that gave purpose and event; "": none
 }
 
 // Snapshot is what a decision's answer says of a message. It is stored with the decision, so that a replay

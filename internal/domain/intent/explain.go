@@ -38,23 +38,31 @@ var nextWords = map[message.State]string{
 	message.EnRoute:  "A final delivery receipt may still come.",
 }
 
-func explainSuppress(r *Request, h *Holder, sameText bool, now clock.Micros) string {
+func explainRepeat(r *Request, h *Holder, sameText bool, now clock.Micros) string {
 	var b strings.Builder
-	m := h.Message
+	m, sent := h.Message, r.Purpose.Mode == policy.Monitor
 	fmt.Fprintf(&b, "Message %s for the same %s %s%s.", m.ID, keyWords(r.Purpose), stateWords[m.State], ago(now.Sub(m.Since)))
 	if failed(m.State) {
 		fmt.Fprintf(&b, " Its window is still open, and the purpose %s permits no retry.", r.Purpose.Name)
-	} else if next := nextWords[m.State]; next != "" {
+	} else if next := nextWords[m.State]; next != "" && !sent {
 		b.WriteString(" " + next)
 	}
-	if !sameText {
+	switch {
+	case !sameText && sent:
+		b.WriteString(" The text of this request differs from the one that was taken.")
+	case !sameText:
 		b.WriteString(" The text of this request differs from the one that was taken: it was not sent. If it is meant as another message, give the event another version.")
+	}
+	if sent {
+		b.WriteString(explainMonitor(r))
 	}
 	return b.String()
 }
 
-func explainAllow(r *Request, reason Reason, compared *Holder, now clock.Micros) string {
+func explainAllow(r *Request, reason Reason, compared *Holder) string {
 	switch {
+	case r.Purpose.Unnamed:
+		return "The request names no purpose, so nothing tells a repeat from a second message that is meant: it is sent."
 	case compared != nil:
 		return fmt.Sprintf("Message %s for the same %s has another text, and the purpose %s makes every text a version of its own.",
 			compared.Message.ID, keyWords(r.Purpose), r.Purpose.Name)
@@ -64,11 +72,19 @@ func explainAllow(r *Request, reason Reason, compared *Holder, now clock.Micros)
 	return fmt.Sprintf("No message for the same %s is known to this purpose.", keyWords(r.Purpose))
 }
 
+// explainMonitor says why a repeat is sent all the same, and what would change that.
+func explainMonitor(r *Request) string {
+	if r.Purpose.Unnamed {
+		return " A request that names no purpose is only monitored: this one was sent all the same. With a purpose and an event it would have been held back."
+	}
+	return fmt.Sprintf(" The policy %s only monitors: this request was sent all the same. Under mode enforce it would have been held back.", r.PolicyID)
+}
+
 // partWords are the parts of a key in plain words.
 var partWords = map[policy.KeyPart]string{
 	policy.KeyEventType: "event type", policy.KeyEventID: "event", policy.KeyEventVersion: "event version",
 	policy.KeySender: "sender", policy.KeyTemplateID: "template", policy.KeyTemplateVersion: "template version",
-	policy.KeyCorrelationID: "correlation id",
+	policy.KeyCorrelationID: "correlation id", policy.KeyText: "text",
 }
 
 func keyWords(p policy.Purpose) string {

@@ -12,7 +12,8 @@ const keyVersion = 1
 
 // KeyForm is the clear form of a request's intent key: length-prefixed, so that no two different lists of
 // parts give the same bytes. Tenant, purpose and destination are part of every key (D1). The names of the
-// parts are in it: a policy that changes its list of parts makes other keys, one that reorders it does not.
+// parts are in it: a policy that changes its list of parts makes other keys, one that reorders it does not. The
+// text's fingerprint must be there before, for a key that has the text among its parts.
 func KeyForm(p policy.Purpose, r *Request) []byte {
 	f := newForm("intent")
 	f.number(uint64(r.Tenant))
@@ -53,6 +54,9 @@ func IdempotencyForm(tenant uint64, operation, key string) []byte {
 
 // Missing lists the parts of the purpose's key that the request does not have.
 func Missing(p policy.Purpose, r *Request) []policy.KeyPart {
+	if p.Unnamed {
+		return nil
+	}
 	var missing []policy.KeyPart
 	for _, part := range p.Key {
 		if partValue(part, r) == "" {
@@ -78,6 +82,8 @@ func partValue(part policy.KeyPart, r *Request) string {
 		return r.Template.Version
 	case policy.KeyCorrelationID:
 		return r.CorrelationID
+	case policy.KeyText:
+		return string(r.TextKey[:])
 	}
 	return ""
 }

@@ -38,6 +38,7 @@ type Request struct {
 	Tenant        ident.Partition
 	PolicyID      string // name@version
 	Purpose       policy.Purpose
+	MappedBy      string // the policy's rule that gave purpose and event; "": the request named them, or none did
 	To            phone.Number
 	Event         Event
 	Sender        string

@@ -38,6 +38,10 @@ func Parse(file string, src []byte) (*Policy, Errors) {
 		r.errs.sort()
 		return nil, r.errs[:min(len(r.errs), maxErrors)]
 	}
+	for name, purpose := range p.Purposes {
+		purpose.Mode = p.Mode
+		p.Purposes[name] = purpose
+	}
 	return p, nil
 }
 
@@ -96,8 +100,9 @@ func (r *reader) policy(n ast.Node, p *Policy) {
 	r.fields(n, n, "policy: shop", []field{
 		{"policy", "the policy's name, such as policy: shop", func(n ast.Node) { p.Name = r.name(n, "policy") }},
 		{"version", "a number that grows with each change, such as version: 1", func(n ast.Node) { p.Version = r.version(n) }},
-		{"mode", "", func(n ast.Node) { r.mode(n) }},
+		{"mode", "", func(n ast.Node) { p.Mode = r.mode(n) }},
 		{"region", "", func(n ast.Node) { p.Region = r.region(n) }},
+		{"unnamed", "", func(n ast.Node) { p.RefuseUnnamed = r.unnamed(n) }},
 		{"purposes", "the purposes, such as purposes: {alert: {kind: alert, key: [event.id], window: 15m}}", func(n ast.Node) { r.purposes(n, p.Purposes) }},
 		{"inbound", "", nil},
 		{"tests", "", nil},
@@ -127,12 +132,16 @@ func (r *reader) version(n ast.Node) int {
 	return v
 }
 
-func (r *reader) mode(n ast.Node) {
-	if w, _ := word(n); w == "monitor" {
-		r.fail(n, "mode monitor is not yet supported: write enforce, or leave mode out")
-		return
-	}
-	r.oneOf(n, "mode", []string{string(Enforce)})
+func (r *reader) mode(n ast.Node) Mode {
+	w, _ := r.oneOf(n, "mode", []string{string(Enforce), string(Monitor)})
+	return Mode(w)
+}
+
+// unnamed reads what becomes of requests that name no purpose, and reports whether they are refused.
+func (r *reader) unnamed(n ast.Node) bool {
+	const allow, refuse = "allow", "refuse"
+	w, _ := r.oneOf(n, "unnamed", []string{allow, refuse})
+	return w == refuse
 }
 
 func (r *reader) region(n ast.Node) string {

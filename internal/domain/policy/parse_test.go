@@ -48,14 +48,14 @@ func TestGoodFile(t *testing.T) {
 		t.Fatal(errs)
 	}
 	want := &Policy{Name: "shop", Version: 7, Mode: Enforce, Region: "DE", Purposes: map[string]Purpose{
-		"order_confirmation": {"order_confirmation", KindConfirmation, []KeyPart{KeyEventID, KeyEventVersion, KeySender},
-			Window{While: []message.State{message.Delivered, message.Unknown}, AtMost: 30 * 24 * time.Hour}, OtherTextSuppress},
-		"sale": {"sale", KindCampaign, []KeyPart{KeyEventID, KeyEventType, KeyTemplateID, KeyTemplateVersion},
-			Window{Duration: 36 * time.Hour}, OtherTextSuppress},
-		"code": {"code", KindAuthentication, []KeyPart{KeyCorrelationID},
-			Window{While: []message.State{}, AtMost: 10 * time.Minute}, OtherTextAllow},
-		"strict_code": {"strict_code", KindAuthentication, []KeyPart{KeyEventVersion},
-			Window{Duration: 90 * time.Second}, OtherTextSuppress},
+		"order_confirmation": {Name: "order_confirmation", Kind: KindConfirmation, Key: []KeyPart{KeyEventID, KeyEventVersion, KeySender},
+			Window: Window{While: []message.State{message.Delivered, message.Unknown}, AtMost: 30 * 24 * time.Hour}, OnOtherText: OtherTextSuppress, Mode: Enforce},
+		"sale": {Name: "sale", Kind: KindCampaign, Key: []KeyPart{KeyEventID, KeyEventType, KeyTemplateID, KeyTemplateVersion},
+			Window: Window{Duration: 36 * time.Hour}, OnOtherText: OtherTextSuppress, Mode: Enforce},
+		"code": {Name: "code", Kind: KindAuthentication, Key: []KeyPart{KeyCorrelationID},
+			Window: Window{While: []message.State{}, AtMost: 10 * time.Minute}, OnOtherText: OtherTextAllow, Mode: Enforce},
+		"strict_code": {Name: "strict_code", Kind: KindAuthentication, Key: []KeyPart{KeyEventVersion},
+			Window: Window{Duration: 90 * time.Second}, OnOtherText: OtherTextSuppress, Mode: Enforce},
 	}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("read\n%+v\nwant\n%+v", got, want)
@@ -93,7 +93,7 @@ func TestBuiltin(t *testing.T) {
 		"login_code": {Kind: KindAuthentication, Key: []KeyPart{KeyEventID, KeyEventVersion},
 			Window: Window{While: []message.State{}, AtMost: 10 * time.Minute}, OnOtherText: OtherTextAllow},
 	} {
-		want.Name = name
+		want.Name, want.Mode = name, Enforce
 		if want.OnOtherText == "" {
 			want.OnOtherText = OtherTextSuppress
 		}

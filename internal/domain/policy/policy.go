@@ -23,13 +23,18 @@ type Policy struct {
 	Mode     Mode
 	Region   string // for numbers in local form: ISO 3166-1, two capitals; "" for none
 	Purposes map[string]Purpose
+	// RefuseUnnamed refuses requests that name no purpose; else they get Unnamed.
+	RefuseUnnamed bool
 }
 
 // Mode says what deduplication does with what it finds.
 type Mode string
 
-// Enforce acts on it. The other mode of later releases only records.
-const Enforce Mode = "enforce"
+// The modes.
+const (
+	Enforce Mode = "enforce" // it acts on it
+	Monitor Mode = "monitor" // it records what it would have done, and lets the request through (X3)
+)
 
 // Purpose is the rules of one purpose.
 type Purpose struct {
@@ -38,6 +43,10 @@ type Purpose struct {
 	Key         []KeyPart // beside tenant, purpose and destination, which are part of every key (D1)
 	Window      Window
 	OnOtherText OtherText
+	Mode        Mode
+	// Unnamed marks the purpose of requests that name none: whatever they have is part of their key, and what
+	// they do not have is no mistake.
+	Unnamed bool
 }
 
 // Kind is what sort of message a purpose sends.
@@ -55,7 +64,8 @@ const (
 // KeyPart is a field of a request that can be part of a purpose's key.
 type KeyPart string
 
-// The parts. Neither the text nor the number alone can be a key (D1), so the text is none of them.
+// The parts that a policy may name. Neither the text nor the number alone can be a key (D1), so the text is none
+// of them.
 const (
 	KeyEventType       KeyPart = "event.type"
 	KeyEventID         KeyPart = "event.id"

@@ -23,7 +23,9 @@ func (r *reader) purposes(n ast.Node, into map[string]Purpose) {
 		r.fail(n, "no purpose: name at least one, such as alert: {kind: alert, key: [event.id], window: 15m}")
 	}
 	for _, e := range all {
-		if !nameForm.MatchString(e.key) {
+		if e.key == UnnamedPurpose {
+			r.fail(e.at, "unnamed is the gateway's own purpose, for requests that name none: choose another name")
+		} else if !nameForm.MatchString(e.key) {
 			r.fail(e.at, "not a name of a purpose: use lower-case letters, digits and _, a letter first, at most 63")
 		}
 		into[e.key] = r.purpose(e)
@@ -81,7 +83,7 @@ func (r *reader) key(n ast.Node) []KeyPart {
 // otherText reads what follows another text under the same key.
 func (r *reader) otherText(n ast.Node) OtherText {
 	if w, _ := word(n); w == "review" || w == "replace" {
-		r.fail(n, "on_other_text %s is not yet supported: write suppress", w)
+		r.fail(n, "on_other_text %s is not yet supported in this release: write suppress", w)
 		return ""
 	}
 	w, _ := r.oneOf(n, "on_other_text", []string{string(OtherTextSuppress), string(OtherTextAllow)})

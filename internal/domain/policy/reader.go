@@ -101,7 +101,7 @@ func (r *reader) field(e entry, known []field) {
 	for _, f := range known {
 		switch {
 		case f.name == e.key && f.read == nil:
-			r.fail(e.at, "%s is not yet supported: leave it out", f.name)
+			r.fail(e.at, "%s is not yet supported in this release: leave it out", f.name)
 			return
 		case f.name == e.key:
 			f.read(e.value)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/domain/message"
+	"github.com/einmal/einmal/internal/domain/policy"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/store"
@@ -14,6 +15,7 @@ const decisionColumns = `d.id, d.tenant, d.at, d.action, d.class, d.reason, d.ru
 	d.window_ends, d.same_text, d.previous_state, d.message_id, d.shown_state, d.shown_delivery, d.shown_attempts,
 	d.purpose, d.destination, d.sender, d.event_type, d.event_id, d.event_version, d.template_id, d.template_version,
 	d.correlation_id, d.intent_key, d.idempotency_key, d.text_key, d.caller,
+	d.mode, d.would, d.mapped_by, d.compared_id, d.matched_key,
 	(select run.last_at from run where run.decision_id = d.id), (select run.count from run where run.decision_id = d.id)`
 
 // The same text of a decision is a number in the store.
@@ -28,20 +30,23 @@ func scanDecision(res *sql.Rows, more ...any) (*store.Decision, error) {
 	var (
 		d                             store.Decision
 		id, msg, intentKey, idem, txt []byte
-		sameText                      int
+		sameText, mode                int
 		previous, shown               message.State
 		runLast, runCount             *int64
+		compared, matched             []byte
 	)
 	dest := append([]any{&id, &d.Tenant, &d.At, &d.Action, &d.Class, &d.Reason, &d.Rule, &d.PolicyID, &d.Explanation,
 		&d.WindowEnds, &sameText, &previous, &msg, &shown, &d.Message.Delivery, &d.Message.Attempts,
 		&d.Purpose, &d.Destination, &d.Sender, &d.Event.Type, &d.Event.ID, &d.Event.Version, &d.Template.ID, &d.Template.Version,
-		&d.CorrelationID, &intentKey, &idem, &txt, &d.Caller, &runLast, &runCount}, more...)
+		&d.CorrelationID, &intentKey, &idem, &txt, &d.Caller,
+		&mode, &d.Would, &d.MappedBy, &compared, &matched, &runLast, &runCount}, more...)
 	if err := res.Scan(dest...); err != nil {
 		return nil, err
 	}
 	d.ID, d.Message.ID = ident.Decision(keyFrom(id)), ident.Message(keyFrom(msg))
 	d.PreviousState, d.Message.State = previous, shown
 	d.IntentKey, d.IdempotencyKey, d.TextKey = keyFrom(intentKey), keyFrom(idem), keyFrom(txt)
+	d.Mode, d.Compared, d.MatchedKey = modeOf(mode), ident.Message(keyFrom(compared)), keyFrom(matched)
 	if runCount != nil {
 		d.Run = &store.Run{Last: clock.Micros(*runLast), Count: *runCount}
 	}
@@ -60,4 +65,24 @@ func sameTextNumber(d intent.Decision) int {
 		return textSame
 	}
 	return textDiffers
+}
+
+// A decision's mode is a number in the store.
+const (
+	modeEnforce = 0
+	modeMonitor = 1
+)
+
+func modeNumber(m policy.Mode) int {
+	if m == policy.Monitor {
+		return modeMonitor
+	}
+	return modeEnforce
+}
+
+func modeOf(n int) policy.Mode {
+	if n == modeMonitor {
+		return policy.Monitor
+	}
+	return policy.Enforce
 }

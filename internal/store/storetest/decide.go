@@ -9,6 +9,7 @@ import (
 
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/domain/message"
+	"github.com/einmal/einmal/internal/domain/policy"
 	"github.com/einmal/einmal/internal/ground/fault"
 	"github.com/einmal/einmal/internal/store"
 )
@@ -27,7 +28,8 @@ func testDecideOne(t *testing.T, h Harness) {
 	stored, err := w.Store.Decision(context.Background(), w.tenant, again.ID)
 	must(t, err)
 	if stored.Explanation != again.Explanation || stored.Destination != number(43) || stored.IntentKey.IsZero() || stored.PolicyID != "test@1" ||
-		stored.Caller != "key1" || stored.SameText == nil || !*stored.SameText || stored.WindowEnds != first.WindowEnds {
+		stored.Caller != "key1" || stored.SameText == nil || !*stored.SameText || stored.WindowEnds != first.WindowEnds ||
+		stored.Compared != first.Message.ID || !stored.MatchedKey.IsZero() || stored.Mode != policy.Enforce {
 		t.Errorf("the stored decision is not the one that was made: %+v", stored)
 	}
 	m := w.state(first.Message.ID, message.Pending)

@@ -49,6 +49,8 @@ func Run(t *testing.T, h Harness) {
 		"StormIsOver":          testStormIsOver,
 		"Preview":              testPreview,
 		"PolicyChanges":        testPolicyChanges,
+		"Monitor":              testMonitor,
+		"OlderKey":             testOlderKey,
 		"Racers":               testRacers,
 		"Linearizable":         testLinearizable,
 		"PoisonedRequest":      testPoisonedRequest,

@@ -87,6 +87,7 @@ type ask struct {
 	tenant                                     ident.Partition
 	validFor                                   time.Duration
 	ownKey                                     []byte
+	change                                     func(*intent.Request) // before the keys are made
 }
 
 // submission makes a request of an ask; its ids are new.
@@ -111,8 +112,11 @@ func (w *world) submission(a ask) store.Submission {
 		Purpose: purpose(w.t, a.purpose), To: to, Event: intent.Event{Type: "order", ID: a.event, Version: a.version},
 		Sender: "SHOP", ValidFor: a.validFor,
 	}
-	r.Keys.Intent = key(intent.KeyForm(r.Purpose, r))
+	if a.change != nil {
+		a.change(r)
+	}
 	r.TextKey = key(intent.TextForm(r, a.text))
+	r.Keys.Intent = key(intent.KeyForm(r.Purpose, r))
 	if r.Purpose.OnOtherText == policy.OtherTextAllow {
 		r.Keys.Variant = key(intent.VariantForm(r.Keys.Intent, r.TextKey))
 	}
