@@ -160,8 +160,31 @@ func TestWhatMakesAnIntent(t *testing.T) {
 		if r.Status != 200 || r.at("decision.action") != "suppress" || r.at("decision.same_text") != "true" {
 			t.Errorf("a dry run of a duplicate: %d %s", r.Status, r.Raw)
 		}
-		if r = g.post(map[string]any{"to": "+12025550100", "text": "Hello."}); r.Status != 400 {
-			t.Errorf("a request without an intent: %d %s", r.Status, r.Raw)
+	})
+}
+
+// A caller who names no purpose is served, told what would have been done, and swallows nothing.
+//
+// covers: D18, X3
+func TestToAndTextAlone(t *testing.T) {
+	onEveryStore(t, func(t *testing.T, c app.Config) {
+		g := start(t, c)
+		bare := map[string]any{"to": "+12025550100", "text": "Hello."}
+		first, again := g.post(bare), g.post(bare)
+		if first.Status != 201 || first.at("decision.rule") != "unnamed.window" || first.at("decision.mode") != "monitor" || first.at("decision.would") != "" {
+			t.Errorf("the first: %d %s", first.Status, first.Raw)
+		}
+		if again.Status != 201 || again.at("decision.class") != "technical_duplicate" || again.at("decision.would") != "suppress" ||
+			again.at("decision.compared_with") != first.at("message.id") || again.at("message.id") == first.at("message.id") {
+			t.Errorf("the same again: %d %s", again.Status, again.Raw)
+		}
+		for _, r := range []reply{first, again} {
+			if m := g.await(r.at("message.id"), "delivered"); m.at("purpose") != "unnamed" {
+				t.Errorf("the message: %s", m.Raw)
+			}
+		}
+		if d := g.call("GET", "/v1/decisions/"+again.at("decision.id"), nil); d.at("would") != "suppress" || d.at("mode") != "monitor" {
+			t.Errorf("its decision: %s", d.Raw)
 		}
 	})
 }

@@ -52,7 +52,10 @@ func (c *explainCmd) decision(ctx context.Context, env *Env, gateway *client) er
 func explainDecision(env *Env, d *api.DecisionView, m *api.MessageView) {
 	s := env.style()
 	head, sending := "Taken: this request made a message.", "Its sending: "
-	if d.Action != "allow" {
+	switch {
+	case d.Would != nil:
+		head = "Taken, though it was a repeat: this request made a message of its own."
+	case d.Action != "allow":
 		head, sending = "Not sent a second time: this request was a repeat.", "The first one's sending: "
 	}
 	_, _ = fmt.Fprintln(env.Stdout, s.bold(head))
@@ -62,11 +65,14 @@ func explainDecision(env *Env, d *api.DecisionView, m *api.MessageView) {
 		{"Asked", clock(d.At) + " UTC: " + requestWords(d)},
 		{"Why", clean(d.Explanation)},
 	}
-	if d.Action != "allow" {
+	if d.ComparedWith != nil {
 		rows = append(rows, []string{"Compared with", comparedWords(d)})
 	}
+	if d.MappedBy != nil {
+		rows = append(rows, []string{"Mapped", "by the policy's rule " + clean(*d.MappedBy)})
+	}
 	rows = append(rows,
-		[]string{"Decision", fmt.Sprintf("%s, %s, %s", s.state(d.Action), clean(d.Class), clean(d.Reason))},
+		[]string{"Decision", decisionWords(s, d)},
 		[]string{"Rule", clean(d.Rule) + " of the policy " + clean(d.PolicyVersion)},
 		[]string{"Until", untilWords(d)},
 	)
@@ -79,6 +85,14 @@ func explainDecision(env *Env, d *api.DecisionView, m *api.MessageView) {
 	rows = append(rows, []string{"Today", fmt.Sprintf("message %s is %s", clean(m.ID), s.state(m.State))})
 	table(env.Stdout, rows)
 	_, _ = fmt.Fprintln(env.Stdout, s.faint("\nnext: einmal timeline "+clean(m.ID)))
+}
+
+func decisionWords(s style, d *api.DecisionView) string {
+	words := fmt.Sprintf("%s, %s, %s", s.state(d.Action), clean(d.Class), clean(d.Reason))
+	if d.Would != nil {
+		words += "; mode monitor, which did not " + clean(*d.Would)
+	}
+	return words
 }
 
 func requestWords(d *api.DecisionView) string {
@@ -99,7 +113,10 @@ func requestWords(d *api.DecisionView) string {
 }
 
 func comparedWords(d *api.DecisionView) string {
-	words := "message " + clean(d.Message.ID)
+	words := "message " + clean(*d.ComparedWith)
+	if d.MatchedKey != nil {
+		words += ", found under another key: of an older policy version, or of this very text"
+	}
 	if d.PreviousState != nil {
 		words += ", which was " + clean(*d.PreviousState) + " at that moment"
 	}

@@ -14,11 +14,37 @@ import (
 const (
 	suppressed = `{"id":"dec_2","at":"2026-12-31T10:00:42Z","action":"suppress","class":"technical_duplicate","reason":"same_intent_accepted",
 		"rule":"order_confirmation.window","policy_version":"POLICY","explanation":"Message msg_1 for the same event was accepted by the provider 42 s ago.",
-		"window_ends":"2027-01-30T10:00:00Z","same_text":true,"previous_state":"accepted","message":{"id":"msg_1","state":"accepted","attempts":1},
+		"window_ends":"2027-01-30T10:00:00Z","same_text":true,"previous_state":"accepted","compared_with":"msg_1","mode":"enforce","message":{"id":"msg_1","state":"accepted","attempts":1},
 		"purpose":"order_confirmation","to":"+1202•••0143","sender":"SHOP","event":{"type":"order","id":"A-1001","version":"1"},"caller":"k3v9"}`
 	made = `{"id":"dec_1","at":"2026-12-31T10:00:00Z","action":"allow","class":"new_intent","reason":"no_equivalent","rule":"order_confirmation.window",
 		"policy_version":"builtin@1","explanation":"Nothing like it is known.","window_ends":null,"message":{"id":"msg_1"},"purpose":"order_confirmation","to":"+1202•••0143"}`
 )
+
+const letThrough = `{"id":"dec_3","at":"2026-12-31T10:00:42Z","action":"allow","would":"suppress","mode":"monitor","class":"technical_duplicate",
+	"reason":"same_intent_accepted","rule":"order_confirmation.window","policy_version":"shop@8","explanation":"The policy shop@8 only monitors.",
+	"same_text":true,"previous_state":"accepted","compared_with":"msg_9","matched_key":"00","mapped_by":"legacy","message":{"id":"msg_1"},"purpose":"order_confirmation","to":"+1202•••0143"}`
+
+// covers: X3
+func TestExplainSaysWhatWasOnlyMonitored(t *testing.T) {
+	m := newMachine(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/v1/decisions/dec_3" {
+			reply(w, 200, letThrough)
+		} else {
+			reply(w, 200, `{"id":"msg_1","state":"delivered","decision":"dec_3"}`)
+		}
+	})
+	code, out, errs := m.run("explain", "dec_3")
+	for _, want := range []string{
+		"Taken, though it was a repeat: this request made a message of its own.\nIts sending: reported delivered.\n",
+		"Compared with  message msg_9, found under another key: of an older policy version, or of this very text, which was accepted at that moment; the text is the same",
+		"allow, technical_duplicate, same_intent_accepted; mode monitor, which did not suppress",
+		"by the policy's rule legacy",
+	} {
+		if code != 0 || !strings.Contains(out, want) {
+			t.Errorf("%d, not said: %s\n%s%s", code, want, out, errs)
+		}
+	}
+}
 
 func explaining(t *testing.T, policyVersion string) *machine {
 	decision := strings.Replace(suppressed, "POLICY", policyVersion, 1)

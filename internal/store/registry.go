@@ -47,6 +47,8 @@ type Registry interface {
 	PutPolicy(ctx context.Context, p PolicyVersion) error
 	// PolicyHead is the policy in force.
 	PolicyHead(ctx context.Context) (PolicyVersion, error)
+	// PolicyInForce is its name and version, without its file.
+	PolicyInForce(ctx context.Context) (name string, version int, err error)
 
 	// PolicyVersions lists the stored versions of a policy, the newest first.
 	PolicyVersions(ctx context.Context, name string, limit int) ([]PolicyVersion, error)

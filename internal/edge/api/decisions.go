@@ -31,6 +31,11 @@ type DecisionView struct {
 	Template         *TemplateView `json:"template,omitempty"`
 	CorrelationID    string        `json:"correlation_id,omitempty"`
 	DeduplicationKey string        `json:"deduplication_key" doc:"A keyed hash of the intent, in hexadecimal."`
+	Mode             string        `json:"mode" doc:"enforce, or monitor: a repeat is let through. Accept unknown values."`
+	Would            *string       `json:"would" doc:"What mode monitor did not do, such as suppress; null: nothing."`
+	ComparedWith     *string       `json:"compared_with" doc:"The message that the request was compared with; null: there was none."`
+	MatchedKey       *string       `json:"matched_key" doc:"The key under which that message was found, where it is another than deduplication_key: that of an older policy version, or of the intent with this very text."`
+	MappedBy         *string       `json:"mapped_by" doc:"The policy's rule that gave purpose and event to a request without; null: none did."`
 	IdempotencyKey   *string       `json:"idempotency_key" doc:"A keyed hash of the client's key; null: it sent none."`
 	Caller           string        `json:"caller" doc:"The public id of the API key that asked."`
 	Run              *RunView      `json:"run,omitempty" doc:"Present where further repeats were counted with this decision instead of being recorded one by one."`
@@ -67,10 +72,19 @@ func decisionView(d *store.Decision) DecisionView {
 			d.Message.ID.String(), d.Message.State.String(), orNull(d.Message.Delivery), d.Message.Attempts,
 		},
 		Purpose: d.Purpose, To: masked(d.Destination, ""), Sender: d.Sender, Event: eventView(d.Event),
+		Mode: string(d.Mode), Would: orNull(d.Would.String()), ComparedWith: idOrNull(d.Compared), MatchedKey: hashed(d.MatchedKey), MappedBy: orNull(d.MappedBy),
 		Template: templateView(d.Template), CorrelationID: d.CorrelationID,
 		DeduplicationKey: hex.EncodeToString(d.IntentKey[:]), IdempotencyKey: hashed(d.IdempotencyKey), Caller: d.Caller,
 		Run: runView(d),
 	}
+}
+
+// idOrNull is an id, nil for none.
+func idOrNull[K ident.Kind](id ident.ID[K]) *string {
+	if id.IsZero() {
+		return nil
+	}
+	return orNull(id.String())
 }
 
 func hashed(k intent.Key) *string {

@@ -18,6 +18,7 @@ import (
 	"github.com/einmal/einmal/internal/domain/evidence"
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/domain/message"
+	"github.com/einmal/einmal/internal/domain/policy"
 	"github.com/einmal/einmal/internal/engine/outbound"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/fault"
@@ -310,7 +311,7 @@ func pointers(p Problem) []string {
 func sampleDecision() intent.Decision {
 	return intent.Decision{
 		ID: ident.Decision{1, 2, 3}, At: clock.FromTime(epoch), Action: intent.Allow, Class: intent.NewIntent,
-		Reason: intent.ReasonNoEquivalent, Rule: "order_confirmation.window", PolicyID: "builtin@1",
+		Reason: intent.ReasonNoEquivalent, Rule: "order_confirmation.window", PolicyID: "builtin@1", Mode: policy.Enforce,
 		Explanation: `No message for the same "key" is known.`, WindowEnds: clock.FromTime(epoch.Add(time.Hour)),
 		Message: intent.Snapshot{ID: ident.Message{9}, State: message.Pending},
 	}

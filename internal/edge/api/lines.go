@@ -20,11 +20,14 @@ func decisionLine(d *store.Decision) TimelineView {
 	v := TimelineView{
 		At: at(d.At), Kind: "decision", Decision: orNull(d.ID.String()),
 		Action: d.Action.String(), Class: d.Class.String(), Reason: string(d.Reason), Rule: d.Rule,
-		PolicyVersion: d.PolicyID, SameText: d.SameText, place: place{int64(d.At), rankDecision, d.ID.String()},
+		PolicyVersion: d.PolicyID, SameText: d.SameText, Would: d.Would.String(), MappedBy: d.MappedBy, place: place{int64(d.At), rankDecision, d.ID.String()},
 	}
-	if d.Action == intent.Allow {
+	switch {
+	case d.Would != 0:
+		v.Summary = "The request was a repeat and let through, and this message was made. " + d.Explanation
+	case d.Action == intent.Allow:
 		v.Summary = "The request was allowed, and this message was made. " + d.Explanation
-	} else {
+	default:
 		v.Summary = "The same request came again and was not sent a second time. " + d.Explanation
 	}
 	return v

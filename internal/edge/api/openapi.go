@@ -70,7 +70,7 @@ type (
 	submitBody struct {
 		To            string            `json:"to" doc:"Destination, in E.164 or in the local form of region." example:"+12025550143"`
 		Region        string            `json:"region,omitempty" doc:"ISO 3166-1, two letters; else the policy's." example:"DE"`
-		Purpose       string            `json:"purpose" doc:"A purpose of the policy in force." example:"order_confirmation"`
+		Purpose       string            `json:"purpose,omitempty" doc:"A purpose of the policy in force. A request without one is mapped by the policy's rules, or is unnamed: sent, and only monitored." example:"order_confirmation"`
 		Event         *submitEvent      `json:"event,omitempty" doc:"The business event; which parts are needed is the purpose's."`
 		Sender        string            `json:"sender,omitempty" doc:"A name of up to 11 characters, a short code or a number; else the gateway's default." example:"SHOP"`
 		Template      *submitTemplate   `json:"template,omitempty"`
@@ -109,6 +109,10 @@ type (
 		Explanation   string  `json:"explanation"`
 		WindowEnds    *string `json:"window_ends" format:"date-time"`
 		SameText      *bool   `json:"same_text"`
+		Mode          string  `json:"mode" doc:"enforce, or monitor: a repeat is let through. Accept unknown values."`
+		Would         *string `json:"would" doc:"What mode monitor did not do, such as suppress; null: nothing."`
+		ComparedWith  *string `json:"compared_with" doc:"The message that the request was compared with; null: there was none."`
+		MappedBy      *string `json:"mapped_by" doc:"The policy's rule that gave purpose and event to a request without; null: none did."`
 	}
 	answerGuard struct {
 		Rule   string `json:"rule"`

@@ -23,7 +23,7 @@ func TestAllowedAnswersCreatedAndTheReplayIsTheSame(t *testing.T) {
 	}
 	want := `{"decision":{"id":"dec_01020300000000000000000000000000","action":"allow","class":"new_intent","reason":"no_equivalent",` +
 		`"rule":"order_confirmation.window","policy_version":"builtin@1","explanation":"No message for the same \"key\" is known.",` +
-		`"window_ends":"2026-12-31T11:00:00Z","same_text":null},"guards":[],"message":{"id":"msg_09000000000000000000000000000000",` +
+		`"window_ends":"2026-12-31T11:00:00Z","same_text":null,"mode":"enforce","would":null,"compared_with":null,"mapped_by":null},"guards":[],"message":{"id":"msg_09000000000000000000000000000000",` +
 		`"state":"pending","reported_delivery":null,"verified":null,"attempts":0},"channel":"sms","simulated":true}` + "\n"
 	if first.Body.String() != want {
 		t.Errorf("%s", first.Body)

@@ -44,6 +44,8 @@ type TimelineView struct {
 	Rule          string  `json:"rule,omitempty"`
 	PolicyVersion string  `json:"policy_version,omitempty"`
 	SameText      *bool   `json:"same_text,omitempty"`
+	Would         string  `json:"would,omitempty" doc:"What mode monitor did not do."`
+	MappedBy      string  `json:"mapped_by,omitempty" doc:"The policy's rule that gave purpose and event."`
 	By            string  `json:"by,omitempty" doc:"Who did it."`
 
 	Exception *string `json:"exception,omitempty"`

@@ -66,9 +66,14 @@ func (c *checker) wrong(pointer, format string, args ...any) {
 	c.fields = append(c.fields, fault.Field{Pointer: pointer, Detail: fmt.Sprintf(format, args...)})
 }
 
+// purpose looks up what the message is for. A request that does not say is served all the same, unless the policy
+// refuses that (D18).
 func (c *checker) purpose(p *policy.Policy) {
 	if c.sub.Purpose == "" {
-		c.wrong("#/purpose", "name what the message is for: %s", strings.Join(slices.Sorted(maps.Keys(p.Purposes)), ", "))
+		served := false
+		if c.checked.purpose, served = p.Unnamed(); !served {
+			c.wrong("#/purpose", "name what the message is for: %s", strings.Join(slices.Sorted(maps.Keys(p.Purposes)), ", "))
+		}
 		return
 	}
 	var err error

@@ -20,7 +20,6 @@ func TestWrongFields(t *testing.T) {
 		pointer string
 		says    string
 	}{
-		"no purpose":          {func(s *Submission) { s.Purpose = "" }, "#/purpose", "alert, login, order, sale"},
 		"misspelt purpose":    {func(s *Submission) { s.Purpose = "oder" }, "#/purpose", "order"},
 		"no destination":      {func(s *Submission) { s.To = "" }, "#/to", "+1202"},
 		"letters":             {func(s *Submission) { s.To = "202-555-CALL" }, "#/to", "digits"},

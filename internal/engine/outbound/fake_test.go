@@ -173,6 +173,13 @@ func (m *memory) PolicyHead(context.Context) (store.PolicyVersion, error) {
 	return m.policies[m.head], nil
 }
 
+func (m *memory) PolicyInForce(context.Context) (name string, version int, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p := m.policies[m.head]
+	return p.Name, p.Version, m.fail
+}
+
 func (m *memory) EnsureMeta(_ context.Context, name, value string) (string, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -18,8 +18,8 @@ func newMetrics(r prometheus.Registerer, waiting func() int) *metrics {
 	m := &metrics{
 		decisions: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "einmal_decisions_total",
-			Help: "Decisions on submitted requests, dry runs and replayed answers left out.",
-		}, []string{"action", "class", "reason", "purpose"}),
+			Help: "Decisions on submitted requests, dry runs and replayed answers left out. would: what mode monitor did not do.",
+		}, []string{"action", "class", "reason", "purpose", "mode", "would"}),
 		keys: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "einmal_idempotency_total",
 			Help: "Requests that their idempotency key answered: replayed, mismatch or in_progress.",
@@ -47,16 +47,16 @@ func (m *metrics) count(sub *Submission, a Answer, err error) {
 		case fault.InProgress:
 			m.keys.WithLabelValues("in_progress").Inc()
 		case fault.Storm:
-			m.storms.WithLabelValues("refused", sub.Purpose).Inc()
+			m.storms.WithLabelValues("refused", sub.served).Inc()
 		}
 	case a.DryRun:
 	case a.Replayed:
 		m.keys.WithLabelValues("replayed").Inc()
 	default:
 		if a.Kind == intent.Counted {
-			m.storms.WithLabelValues("counted", sub.Purpose).Inc()
+			m.storms.WithLabelValues("counted", sub.served).Inc()
 		}
 		d := a.Decision
-		m.decisions.WithLabelValues(d.Action.String(), d.Class.String(), string(d.Reason), sub.Purpose).Inc()
+		m.decisions.WithLabelValues(d.Action.String(), d.Class.String(), string(d.Reason), sub.served, string(d.Mode), d.Would.String()).Inc()
 	}
 }

@@ -40,6 +40,8 @@ type Submission struct {
 	ValidFor            string // such as "90s" or "1h"; "": the default
 	Metadata            map[string]string
 	DryRun              bool
+
+	served string // the purpose under which it was decided, for logs and metrics
 }
 
 // Answer is what a request gets that is not refused with a fault.
@@ -60,6 +62,7 @@ type Store interface {
 	EnsureFlow(ctx context.Context, spec store.FlowSpec) (int64, error)
 	PutPolicy(ctx context.Context, p store.PolicyVersion) error
 	PolicyHead(ctx context.Context) (store.PolicyVersion, error)
+	PolicyInForce(ctx context.Context) (name string, version int, err error)
 	PolicyVersions(ctx context.Context, name string, limit int) ([]store.PolicyVersion, error)
 	EnsureMeta(ctx context.Context, name, value string) (string, error)
 }

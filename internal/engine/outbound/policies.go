@@ -40,6 +40,14 @@ func (p *policies) inForce(ctx context.Context) (*inForce, error) {
 	return p.refresh(ctx, nil)
 }
 
+// changed reports that the policy in force is another than was. It is for answers that are given without the store's
+// lock on it: a dry run, and a refusal of what another version may take. A store that does not answer leaves it as
+// it is known: such an answer reserves nothing.
+func (p *policies) changed(ctx context.Context, was *inForce) bool {
+	name, version, err := p.store.PolicyInForce(ctx)
+	return err == nil && (name != was.Name || version != was.Version)
+}
+
 // refresh asks the store, unless somebody has done so since the policy was.
 func (p *policies) refresh(ctx context.Context, was *inForce) (*inForce, error) {
 	p.mu.Lock()

@@ -33,7 +33,7 @@ func (s *Service) Submit(ctx context.Context, sub Submission) (Answer, error) {
 		s.cfg.Log.LogAttrs(ctx, slog.LevelDebug, "decided",
 			slog.Any("decision", answer.Decision.ID), slog.Any("message", answer.Decision.Message.ID),
 			slog.String("action", answer.Decision.Action.String()), slog.String("reason", string(answer.Decision.Reason)),
-			slog.String("purpose", sub.Purpose), slog.Bool("replayed", answer.Replayed))
+			slog.String("purpose", sub.served), slog.Bool("replayed", answer.Replayed))
 	}
 	return answer, err
 }
@@ -57,12 +57,16 @@ func (s *Service) submit(ctx context.Context, sub *Submission) (Answer, error) {
 // try decides under one policy.
 func (s *Service) try(ctx context.Context, sub *Submission, p *inForce, made ids) (Answer, error) {
 	c, invalid := s.check(sub, p.Policy)
+	if (invalid != nil || sub.DryRun) && s.policies.changed(ctx, p) {
+		return Answer{}, store.ErrPolicyChanged
+	}
 	switch {
 	case invalid != nil:
 		return s.recall(ctx, sub, p, made, invalid)
 	case sub.DryRun:
 		return s.preview(ctx, sub, c, s.request(sub, c, p, made))
 	}
+	sub.served = c.purpose.Name
 	out, err := s.prepare(ctx, sub, c, s.request(sub, c, p, made))
 	if err != nil {
 		return Answer{}, err

@@ -350,10 +350,10 @@ func TestDecisionsAreCounted(t *testing.T) {
 	b.refused(keyed(order("A-2"), "k"), fault.IdempotencyMismatch)
 	b.refused(Submission{}, fault.Invalid)
 	want := map[string]float64{
-		"einmal_decisions_total allow new_intent order no_equivalent":                   1,
-		"einmal_decisions_total suppress technical_duplicate order same_intent_pending": 1,
-		"einmal_idempotency_total mismatch":                                             1,
-		"einmal_idempotency_total replayed":                                             2,
+		"einmal_decisions_total allow new_intent enforce order no_equivalent ":                   1,
+		"einmal_decisions_total suppress technical_duplicate enforce order same_intent_pending ": 1,
+		"einmal_idempotency_total mismatch":                                                      1,
+		"einmal_idempotency_total replayed":                                                      2,
 	}
 	if got := b.counters(); !reflect.DeepEqual(got, want) {
 		t.Errorf("counted %v", got)

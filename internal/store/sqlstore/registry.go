@@ -152,10 +152,23 @@ func (s *Store) PolicyHead(ctx context.Context) (store.PolicyVersion, error) {
 	var p store.PolicyVersion
 	err := s.read().row(ctx, readHead, nil, scan1(&p.Name, &p.Version, &p.Source))
 	if errors.Is(err, sql.ErrNoRows) {
-		return p, fault.New(fault.NotFound, "no policy is in force: start the gateway once, it stores its own")
+		return p, errNoPolicy
 	}
 	return p, unavailable(err)
 }
+
+var readInForce = define(`select name, version from policy_head where id = 1`)
+
+// PolicyInForce implements store.Registry.
+func (s *Store) PolicyInForce(ctx context.Context) (name string, version int, err error) {
+	err = s.read().row(ctx, readInForce, nil, scan1(&name, &version))
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", 0, errNoPolicy
+	}
+	return name, version, unavailable(err)
+}
+
+var errNoPolicy = fault.New(fault.NotFound, "no policy is in force: start the gateway once, it stores its own")
 
 var listPolicies = define(`select name, version, source from policy where name = {1} order by version desc limit {2}`)
 

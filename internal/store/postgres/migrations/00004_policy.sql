@@ -12,6 +12,7 @@ alter table decision add column would bigint not null default 0;
 alter table decision add column mapped_by text not null default '';
 alter table decision add column compared_id bytea not null default '';
 alter table decision add column matched_key bytea not null default '';
+update decision set compared_id = message_id where action = 2;
 
 -- +goose Down
 alter table decision drop column matched_key;
