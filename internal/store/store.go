@@ -179,6 +179,8 @@ type Settled struct {
 // Rules are the pure functions that Settle runs between reading and writing.
 type Rules struct {
 	Correlate func(r *evidence.ReceiptFacts, byID, byReference []evidence.Candidate) evidence.Match
+	// Profiles are what is declared of each connection's receipts, by its number. None: nothing is.
+	Profiles map[int64]evidence.Profile
 	// Grace is how long a receipt waits for its message id to become known.
 	Grace time.Duration
 	// LookBack is how far back an attempt without an answer is looked for, to pair it with a receipt.

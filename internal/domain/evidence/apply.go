@@ -62,11 +62,15 @@ func (c *Case) outcome(e Evidence, now clock.Micros) error {
 		return nil
 	}
 	if next == a.Outcome {
-		c.fillExternalID(a, e)
-		return nil // said before, or nothing new
+		if c.answeredAtLast(a, e) {
+			c.note(ev, now)
+		}
+		return nil
 	}
 	a.Outcome, a.AnsweredAt, a.Code, a.CodeName, a.Changed = next, now, e.Code, e.CodeName, true
-	c.fillExternalID(a, e)
+	if next == message.OutcomeAccepted {
+		a.ExternalID = e.ExternalID
+	}
 	c.keepLease(e.Hold, now)
 	if e.GiveUp {
 		c.giveUp(ev, now)
@@ -99,11 +103,19 @@ func (c *Case) keepLease(hold time.Duration, now clock.Micros) {
 	}
 }
 
-// fillExternalID keeps an id that came after the outcome was already known by a receipt without one.
-func (c *Case) fillExternalID(a *Attempt, e Evidence) {
-	if a.Outcome == message.OutcomeAccepted && len(a.ExternalID) == 0 && len(e.ExternalID) > 0 {
-		a.ExternalID, a.Changed = e.ExternalID, true
+// answeredAtLast keeps the answer to an attempt that a receipt has settled before it came: its code, and its message
+// id, which is the attempt's; a receipt may write it otherwise. It reports whether anything of it is new.
+func (c *Case) answeredAtLast(a *Attempt, e Evidence) bool {
+	first := a.Code == "" && e.Code != ""
+	fills := len(a.ExternalID) == 0 && len(e.ExternalID) > 0
+	if e.Outcome != message.OutcomeAccepted || a.Outcome != e.Outcome || !first && !fills {
+		return false
 	}
+	a.Code, a.CodeName, a.Changed = e.Code, e.CodeName, true
+	if len(e.ExternalID) > 0 {
+		a.ExternalID = e.ExternalID
+	}
+	return true
 }
 
 // leaseEnded takes the message from a worker that is gone. An attempt that it had opened may have left: its

@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/einmal/einmal/internal/domain/exception"
@@ -13,8 +14,9 @@ type Quality string
 
 // The qualities.
 const (
-	ByExternalID Quality = "external_id"   // the provider's message id
-	ByReference  Quality = "own_reference" // our own reference as echoed, with an equal destination
+	ByExternalID   Quality = "external_id"   // the provider's message id, as received
+	ByNormalisedID Quality = "normalised_id" // the same id in the form that the connection declares
+	ByReference    Quality = "own_reference" // our own reference as echoed, with an equal destination
 )
 
 // Candidate is one part of one attempt that a receipt may belong to.
@@ -24,6 +26,7 @@ type Candidate struct {
 	Destination   string // E.164
 	Outcome       message.Outcome
 	HasExternalID bool
+	Normalised    bool // its id is the receipt's in the declared form alone, not to the letter
 }
 
 // Match is what correlation found: the attempt, or why there is none.
@@ -39,15 +42,29 @@ type Match struct {
 // Correlate matches a receipt with the attempts under its identifiers. Addresses only ever contradict: they
 // never stand in for an identifier.
 func Correlate(r *ReceiptFacts, byID, byReference []Candidate) Match {
+	byID = exactFirst(byID, r.TwoBases)
 	switch {
 	case len(byID) > 1:
 		return Match{Kind: exception.Ambiguous, Detail: "several attempts have the message id of this receipt"}
 	case len(byID) == 1 && contradicts(r.Handset, byID[0].Destination):
 		return Match{Kind: exception.Ambiguous, Detail: "the attempt with the message id of this receipt went to another number"}
+	case len(byID) == 1 && byID[0].Normalised:
+		return Match{Found: true, Candidate: byID[0], Quality: ByNormalisedID}
 	case len(byID) == 1:
 		return Match{Found: true, Candidate: byID[0], Quality: ByExternalID}
 	}
 	return correlateByReference(r, byReference)
+}
+
+// exactFirst leaves out ids that are the receipt's in another form only, where there is one that is its to the
+// letter. On a connection with two bases the letters are no better evidence than the value ("10" is two numbers):
+// there all stay, and two that differ are ambiguous.
+func exactFirst(byID []Candidate, twoBases bool) []Candidate {
+	normalised := func(c Candidate) bool { return c.Normalised }
+	if twoBases || !slices.ContainsFunc(byID, func(c Candidate) bool { return !c.Normalised }) {
+		return byID
+	}
+	return slices.DeleteFunc(slices.Clone(byID), normalised)
 }
 
 // correlateByReference is the way to settle a lost answer: only where the connection declares the echo, only

@@ -63,6 +63,7 @@ type ReceiptFacts struct {
 	ExternalID   []byte
 	Reference    int32 // own reference as echoed; -1: none
 	EchoDeclared bool  // the connection declares that it echoes our reference
+	TwoBases     bool  // it declares that receipts write ids in another base than answers
 	Status       string
 	State        string // normalised status; empty: no documented mapping
 	Final        bool   // the event says that it is a final receipt

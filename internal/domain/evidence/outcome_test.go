@@ -124,7 +124,8 @@ func TestEvidenceOfNoAttempt(t *testing.T) {
 	}
 }
 
-// An id that is learned after the outcome is kept; one that is known is never replaced.
+// An id that is learned after the outcome is kept; one that is known is never replaced. The answer that brings it is
+// in the history, once.
 //
 // covers: R4, R15
 func TestMessageIDComesAfterTheReceipt(t *testing.T) {
@@ -142,12 +143,35 @@ func TestMessageIDComesAfterTheReceipt(t *testing.T) {
 	if id := string(c.Attempts[0].ExternalID); id != "A1B2" {
 		t.Errorf("the message id became %q", id)
 	}
+	wantKinds(t, c, EventReceipt, EventOutcome)
+	if e := c.Events[1]; e.From != message.Delivered || e.To != message.Delivered || e.Detail["external_id"] != "A1B2" {
+		t.Errorf("the answer is in the history as %+v", e)
+	}
+	wantExceptions(t, c)
 	refusal := answer(message.OutcomeRejected)
 	refusal.ExternalID = []byte("A1B2")
 	denied := sending(1).apply(t, refusal, refusal, answer(message.OutcomeAccepted))
 	if a := denied.Attempts[0]; a.ExternalID != nil {
 		t.Errorf("a rejected attempt took the message id %q", a.ExternalID)
 	}
+}
+
+// A receipt that settled a lost answer may write the message id otherwise than the answer that comes at last: the
+// answer's is the attempt's, as received.
+//
+// covers: R4, R15
+func TestTheAnswersMessageIDCounts(t *testing.T) {
+	inDecimal := report("DELIVRD")
+	inDecimal.Receipt.ExternalID = []byte("41394")
+	late := answer(message.OutcomeAccepted)
+	late.Late = true
+	none := Evidence{Kind: Outcome, Attempt: 1, Part: 1, Outcome: message.OutcomeUnknown}
+	c := sending(1).apply(t, none, inDecimal, late, late)
+	if a := c.Attempts[0]; string(a.ExternalID) != "A1B2" || a.Code != "0x00000000" {
+		t.Errorf("the attempt is %+v", a)
+	}
+	wantState(t, c, message.Delivered, true)
+	wantKinds(t, c, EventOutcome, EventReceipt, EventLate)
 }
 
 // Whatever answers come in whatever order, the outcome is the first definite one, unknown if there was a lack

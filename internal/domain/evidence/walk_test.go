@@ -91,6 +91,9 @@ func (w *walk) evidence(t *rapid.T) Evidence {
 		e.Late = rapid.Bool().Draw(t, "late")
 		e.Hold = rapid.SampledFrom([]time.Duration{0, 2 * time.Second}).Draw(t, "hold")
 		e.GiveUp = e.Outcome == message.OutcomeNotSent && rapid.IntRange(0, 9).Draw(t, "give up") == 0
+		if rapid.Bool().Draw(t, "with code") {
+			e.Code = "0x00000000"
+		}
 		if e.Outcome == message.OutcomeAccepted && rapid.Bool().Draw(t, "with id") {
 			e.ExternalID = []byte{byte(e.Attempt), byte(e.Part)}
 		}
@@ -177,7 +180,7 @@ func (w *walk) attempts(t *rapid.T, e Evidence, before *Case) {
 			t.Fatalf("outcome %s became %s", b.Outcome, a.Outcome)
 		case b.Delivery.Final() && a.Delivery != b.Delivery:
 			t.Fatalf("final %s became %s", b.Delivery, a.Delivery)
-		case b.ExternalID != nil && string(a.ExternalID) != string(b.ExternalID):
+		case b.ExternalID != nil && string(a.ExternalID) != string(b.ExternalID) && (b.Code != "" || a.Code == ""):
 			t.Fatalf("message id %q became %q", b.ExternalID, a.ExternalID)
 		case a.Delivery.Final() && !b.Delivery.Final() && !e.Receipt.Final:
 			t.Fatalf("an intermediate notification made it %s", a.Delivery)
@@ -197,8 +200,7 @@ func (w *walk) finality(t *rapid.T, before *Case) {
 	if before.Final && !c.Final || c.Final && (!message.CanBeFinal(c.State) && c.State != message.EnRoute || c.AttemptOpen() && c.State != message.Rejected) {
 		t.Fatalf("final %v in %s, open %v", c.Final, c.State, c.AttemptOpen())
 	}
-	noted := []EventKind{EventConflict, EventRepeated, EventOvertaken}
-	if n := len(c.Events); n > len(before.Events) && !slices.Contains(noted, c.Events[n-1].Kind) && !c.Final && !c.owed(w.now) {
+	if n := len(c.Events); n > len(before.Events) && !w.noted(before) && !c.Final && !c.owed(w.now) {
 		t.Fatalf("%s is not final, and nothing is owed", c.State)
 	}
 	if c.CloseKey {
@@ -210,6 +212,19 @@ func (w *walk) finality(t *rapid.T, before *Case) {
 	if q, due := c.Schedule(w.now); (q == QueueNone) != c.Final || q >= FirstFlow && (c.State != message.Pending || due < w.now && c.Parts == 1 || due > w.now+30*second) {
 		t.Fatalf("%s, final %v, waits in queue %d until %d", c.State, c.Final, q, due)
 	}
+}
+
+// noted reports whether the last event moves nothing, so that it leaves even the clock's moves: a receipt that says
+// nothing new, a conflict, an answer to what a receipt has settled already.
+func (w *walk) noted(before *Case) bool {
+	switch last := w.c.Events[len(w.c.Events)-1]; last.Kind {
+	case EventConflict, EventRepeated, EventOvertaken:
+		return true
+	case EventOutcome, EventLate:
+		a := before.attempt(last.Attempt, last.Part)
+		return a.Outcome == message.OutcomeAccepted
+	}
+	return false
 }
 
 // truth: no false no and no false yes, and no part is due to be sent of which an attempt may have been taken.

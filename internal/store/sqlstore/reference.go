@@ -15,8 +15,9 @@ import (
 
 // Kinds of rows in external_id.
 const (
-	kindExternal  = 0
-	kindReference = 1
+	kindExternal   = 0 // a provider's message id as received
+	kindReference  = 1 // our own reference
+	kindNormalised = 2 // a message id in the form that its connection declares
 )
 
 // references is how many own references an id space has (user_message_reference, SMPP 3.4 section 5.3.2.17).

@@ -38,14 +38,14 @@ func (z *settling) gatherEarly(ctx context.Context) error {
 		if n.Kind != evidence.Outcome || n.Outcome != message.OutcomeAccepted {
 			continue
 		}
-		if r := z.record(n.IDSpace, n.ExternalID); r != nil {
+		z.identified(&n).each(func(r *record) {
 			for _, id := range r.waiting {
 				if !seen[id] && !z.has(id) {
 					seen[id] = true
 					wanted.add(id)
 				}
 			}
-		}
+		})
 	}
 	free := &rows{}
 	err := z.t.query(ctx, readWaiting, wanted, func(res *sql.Rows) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 
 	"github.com/einmal/einmal/internal/domain/evidence"
 	"github.com/einmal/einmal/internal/domain/exception"
@@ -18,7 +19,8 @@ func (z *settling) foldReceipt(ctx context.Context, i int) error {
 	facts := *n.Receipt
 	owner := z.owners[n.EventKey]
 	facts.Repeated = owner != [16]byte(facts.ID)
-	m := z.rules.Correlate(&facts, z.candidates(z.record(n.IDSpace, facts.ExternalID)), z.candidates(z.references(n, facts.Reference)))
+	facts.TwoBases = z.rules.Profiles[n.Connection].IDs.TwoBases()
+	m := z.rules.Correlate(&facts, z.candidatesByID(z.identified(n)), z.candidates(z.references(n, facts.Reference)))
 	switch {
 	case m.Found:
 		z.applyReceipt(i, &facts, m)
@@ -47,10 +49,10 @@ func (z *settling) applyReceipt(i int, facts *evidence.ReceiptFacts, m evidence.
 		return
 	}
 	part := partKey{c.Message, e.Attempt, e.Part}
-	if r := z.record(n.IDSpace, facts.ExternalID); r != nil {
+	z.identified(n).each(func(r *record) {
 		r.addCandidate(part)
 		r.removeWaiting(facts.ID)
-	}
+	})
 	if r := z.references(n, facts.Reference); r != nil && m.Quality == evidence.ByReference && len(facts.ExternalID) > 0 {
 		r.free(part)
 	}
@@ -66,9 +68,7 @@ func (z *settling) applyReceipt(i int, facts *evidence.ReceiptFacts, m evidence.
 // wait keeps a receipt until its message id is known, or its grace is over. One without an id waits too: its
 // answer may be on its way.
 func (z *settling) wait(i int, facts *evidence.ReceiptFacts) {
-	if r := z.record(z.news[i].IDSpace, facts.ExternalID); r != nil {
-		r.addWaiting(facts.ID)
-	}
+	z.identified(&z.news[i]).each(func(r *record) { r.addWaiting(facts.ID) })
 	z.waiting = append(z.waiting, facts.ID)
 	if i < z.given {
 		z.out[i].Waiting = true
@@ -124,9 +124,19 @@ func (z *settling) exceptUnmatched(ctx context.Context, n *store.News, m evidenc
 // finish takes a receipt off the list of work, and off the record where it waited.
 func (z *settling) finish(n *store.News) {
 	z.finished = append(z.finished, n.Receipt.ID)
-	if r := z.record(n.IDSpace, n.Receipt.ExternalID); r != nil {
-		r.removeWaiting(n.Receipt.ID)
+	z.identified(n).each(func(r *record) { r.removeWaiting(n.Receipt.ID) })
+}
+
+// candidatesByID are those under a message id as received, and those under its normalised form alone.
+func (z *settling) candidatesByID(r identified) []evidence.Candidate {
+	all := z.candidates(r.exact)
+	for _, c := range z.candidates(r.normalised) {
+		if !slices.Contains(all, c) {
+			c.Normalised = true
+			all = append(all, c)
+		}
 	}
+	return all
 }
 
 // candidates reads what a record names, with what the cases under their locks say now.

@@ -53,15 +53,30 @@ func (r *record) free(k partKey) { r.freed = r.freed || slices.Contains(r.candid
 
 func externalKey(space int64, id []byte) recordKey { return recordKey{space, kindExternal, string(id)} }
 
+func normalisedKey(space int64, form []byte) recordKey {
+	return recordKey{space, kindNormalised, string(form)}
+}
+
 func referenceKey(space int64, ref int32) recordKey {
 	return recordKey{space, kindReference, string(referenceID(uint16(ref)))}
 }
 
-func (z *settling) record(space int64, id []byte) *record {
-	if len(id) == 0 {
-		return nil
+// identified are the locked records of a piece of news: that of its message id as received, and that of the id's
+// normalised form.
+type identified struct{ exact, normalised *record }
+
+func (z *settling) identified(n *store.News) identified {
+	id, form, _ := z.idsOf(n)
+	return identified{z.records[externalKey(n.IDSpace, id)], z.records[normalisedKey(n.IDSpace, form)]}
+}
+
+// each calls f for the records that are there.
+func (r identified) each(f func(*record)) {
+	for _, one := range []*record{r.exact, r.normalised} {
+		if one != nil {
+			f(one)
+		}
 	}
-	return z.records[externalKey(space, id)]
 }
 
 func (z *settling) references(n *store.News, ref int32) *record {
@@ -105,19 +120,24 @@ var (
 		where e.id_space = r.id_space and e.id = r.id and e.kind = {1} order by e.id_space, e.id {update}`)
 )
 
-// lockRecords locks the external-id records: message ids first, made where they are missing, then references.
+// lockRecords locks the external-id records, a kind after the other: message ids, made where they are missing,
+// references, and normalised forms of message ids.
 func (z *settling) lockRecords(ctx context.Context) error {
-	external, reference := map[recordKey]bool{}, map[recordKey]bool{}
-	for i, n := range z.news {
+	external, reference, normalised := map[recordKey]bool{}, map[recordKey]bool{}, map[recordKey]bool{}
+	for i := range z.news {
+		n := &z.news[i]
 		if z.out[i].Known {
 			continue
 		}
-		id, ref := newsIDs(&n)
+		id, form, ref := z.idsOf(n)
 		if len(id) > 0 {
 			external[externalKey(n.IDSpace, id)] = true
 		}
 		if ref >= 0 {
 			reference[referenceKey(n.IDSpace, ref)] = true
+		}
+		if len(form) > 0 {
+			normalised[normalisedKey(n.IDSpace, form)] = true
 		}
 	}
 	if err := z.t.query(ctx, upsertRecords, recordRows(external), z.scanRecord, kindExternal, []byte{}); err != nil {
@@ -126,28 +146,31 @@ func (z *settling) lockRecords(ctx context.Context) error {
 	if err := z.t.query(ctx, lockReferences, recordRows(reference), z.scanRecord, kindReference); err != nil {
 		return err
 	}
+	if err := z.t.query(ctx, upsertRecords, recordRows(normalised), z.scanRecord, kindNormalised, []byte{}); err != nil {
+		return err
+	}
 	for i := range z.news {
-		n := &z.news[i]
-		if n.Kind == evidence.Outcome && n.Outcome == message.OutcomeAccepted && len(n.ExternalID) > 0 {
-			z.record(n.IDSpace, n.ExternalID).addCandidate(partKey{n.Message, n.Attempt, n.Part})
+		if n := &z.news[i]; n.Kind == evidence.Outcome {
+			z.identified(n).each(func(r *record) { r.addCandidate(partKey{n.Message, n.Attempt, n.Part}) })
 		}
 	}
 	return nil
 }
 
-// newsIDs are the ids under which a piece of news meets others.
-func newsIDs(n *store.News) (external []byte, reference int32) {
+// idsOf are the ids under which a piece of news meets others: a message id, its normalised form, and our reference.
+func (z *settling) idsOf(n *store.News) (external, normalised []byte, reference int32) {
+	ids := z.rules.Profiles[n.Connection].IDs
 	switch {
 	case n.Kind == evidence.Receipt && n.Receipt.EchoDeclared:
-		return n.Receipt.ExternalID, n.Receipt.Reference
+		return n.Receipt.ExternalID, ids.OfReceipt(n.Receipt.ExternalID), n.Receipt.Reference
 	case n.Kind == evidence.Receipt:
-		return n.Receipt.ExternalID, -1
+		return n.Receipt.ExternalID, ids.OfReceipt(n.Receipt.ExternalID), -1
 	case n.Kind == evidence.Outcome && n.Outcome == message.OutcomeAccepted:
-		return n.ExternalID, n.Reference
+		return n.ExternalID, ids.OfResponse(n.ExternalID), n.Reference
 	case n.Kind == evidence.Outcome:
-		return nil, n.Reference
+		return nil, nil, n.Reference
 	}
-	return nil, -1
+	return nil, nil, -1
 }
 
 func recordRows(keys map[recordKey]bool) *rows {

@@ -193,6 +193,9 @@ func (w *world) attempt(a ask) store.Opened {
 func (w *world) outcome(o store.Opened, kind message.Outcome, externalID string) store.News {
 	n := store.News{IDSpace: w.space, Connection: w.conn, Reference: o.Reference}
 	n.Evidence = evidence.Evidence{Kind: evidence.Outcome, Message: o.Message, Attempt: o.Attempt, Part: o.Part, Outcome: kind}
+	if kind == message.OutcomeAccepted {
+		n.Code = "0x00000000"
+	}
 	if externalID != "" {
 		n.ExternalID = []byte(externalID)
 	}
