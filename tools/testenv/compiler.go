@@ -14,17 +14,12 @@ import (
 // usual half of an installation.
 const cProgram = "#include <pthread.h>\n#include <stdio.h>\n#include <stdlib.h>\nint main(void) { return 0; }\n"
 
-const installCompilerScript = `set -eu
-export DEBIAN_FRONTEND=noninteractive
-apt-get update -q || true
-apt-get install -qy --no-install-recommends gcc libc6-dev`
-
 // compiler returns the command of a C compiler that works, after installing one where that is possible.
 func compiler(ctx context.Context, dir *scratch) (string, error) {
 	if cc := workingCompiler(ctx, dir); cc != "" {
 		return cc, nil
 	}
-	err := asRoot(ctx, dir, installCompilerScript)
+	err := asRoot(ctx, dir, installPackages("gcc", "libc6-dev"))
 	if cc := workingCompiler(ctx, dir); cc != "" {
 		return cc, nil
 	}

@@ -45,7 +45,7 @@ func (e *environment) up(ctx context.Context, opts options, table []service) err
 // bring makes one service available.
 func (e *environment) bring(ctx context.Context, s service) error {
 	if os.Getenv(s.env) != "" {
-		fmt.Fprintf(e.log, "testenv: %s: the server that %s names\n", s.name, s.env)
+		fmt.Fprintf(e.log, "testenv: %s: what %s names\n", s.name, s.env)
 		return nil
 	}
 	srv, err := s.start(ctx, e.scratch)
@@ -53,7 +53,7 @@ func (e *environment) bring(ctx context.Context, s service) error {
 		return err
 	}
 	e.started = append(e.started, srv)
-	e.vars = append(e.vars, s.env+"="+srv.url)
+	e.vars = append(e.vars, s.env+"="+srv.value)
 	fmt.Fprintf(e.log, "testenv: %s: %s\n", s.name, srv.about)
 	return nil
 }
@@ -61,6 +61,9 @@ func (e *environment) bring(ctx context.Context, s service) error {
 // close ends everything, last first, and removes the folder. It goes on after an error: the rest must end too.
 func (e *environment) close() {
 	for _, srv := range slices.Backward(e.started) {
+		if srv.stop == nil {
+			continue
+		}
 		if err := srv.stop(); err != nil {
 			fmt.Fprintf(e.log, "testenv: ending %s: %v\n", srv.about, err)
 		}

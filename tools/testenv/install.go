@@ -11,15 +11,16 @@ import (
 	"strings"
 )
 
-//go:embed install_debian.sh
-var installPostgresScript string
+var (
+	//go:embed install_debian.sh
+	installPostgresScript string
+	//go:embed install_packages.sh
+	installPackagesScript string
+)
 
-// startAfterInstall installs Debian's package and runs the server that came with it.
+// startAfterInstall installs Debian's PostgreSQL and runs the server that came with it.
 func startAfterInstall(ctx context.Context, dir *scratch) (*server, error) {
-	if err := asRoot(ctx, dir, installPostgresScript); err != nil {
-		return nil, err
-	}
-	return startInstalled(ctx, dir)
+	return installed(startInstalled, installPostgresScript)(ctx, dir)
 }
 
 // asRoot runs a script that installs packages: as root, or through a sudo that asks for no password. Where that
@@ -40,6 +41,22 @@ func asRoot(ctx context.Context, dir *scratch, script string) error {
 		return absent{fmt.Sprintf("apt-get failed: %v\n%s", err, lastLines(string(out), 10))}
 	}
 	return nil
+}
+
+// installPackages is a script for asRoot. What is installed for tests starts no service of its own. Old lists of
+// packages may still do; they are renewed where they do not.
+func installPackages(packages ...string) string {
+	return strings.Replace(installPackagesScript, "PACKAGES", strings.Join(packages, " "), 1)
+}
+
+// installed is a way's start after a script installed what it needs.
+func installed(start func(context.Context, *scratch) (*server, error), script string) func(context.Context, *scratch) (*server, error) {
+	return func(ctx context.Context, dir *scratch) (*server, error) {
+		if err := asRoot(ctx, dir, script); err != nil {
+			return nil, err
+		}
+		return start(ctx, dir)
+	}
 }
 
 func lastLines(text string, n int) string {

@@ -1,11 +1,11 @@
 //go:build unix
 
-// Testenv brings up the services that the tests need, runs a command with their addresses in its environment,
-// and ends what it started: after success, a failure, a signal or a panic.
+// Testenv brings up the services that the tests need and finds the programs that they run, runs a command with their
+// addresses and paths in its environment, and ends what it started: after success, a failure, a signal or a panic.
 //
 //	testenv [-need postgres,…] [-race] -- command argument…
 //
-// A service whose variable is set (EINMAL_TEST_POSTGRES) is taken as it is. The exit code is the command's;
+// A service whose variable is set (EINMAL_TEST_POSTGRES, say) is taken as it is. The exit code is the command's;
 // 128 plus the signal's number if a signal ended it; 1 if a service could not be had; 2 for a wrong call.
 package main
 

@@ -37,7 +37,7 @@ func startContainer(ctx context.Context, _ *scratch) (*server, error) {
 	}
 	return &server{
 		about: "container of " + postgresImage + " on " + address,
-		url:   postgresURL(password, address),
+		value: postgresURL(password, address),
 		stop:  func() error { return removeContainer(id) },
 	}, nil
 }

@@ -102,7 +102,7 @@ func servePostgres(ctx context.Context, dir *scratch, bin, password string) (*se
 	}
 	return &server{
 		about: fmt.Sprintf("%s on %s", bin, address),
-		url:   postgresURL(password, address),
+		value: postgresURL(password, address),
 		stop:  p.stop,
 	}, nil
 }

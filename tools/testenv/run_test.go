@@ -110,7 +110,7 @@ func TestServerEndsWhenTheRunPanics(t *testing.T) {
 			start := first.ways[0].start
 			first.ways = []way{{name, func(ctx context.Context, dir *scratch) (*server, error) {
 				srv, err := start(ctx, dir)
-				serverURL = srv.url
+				serverURL = srv.value
 				return srv, err
 			}}}
 			func() {
@@ -134,7 +134,7 @@ func TestWhatTheCommandLeavesBehindIsEnded(t *testing.T) {
 		_, err := os.ReadFile(fifo) // ends when the last writer has ended
 		gone <- err
 	}()
-	if code := run([]string{"--", "sh", "-c", `exec 3>"$HELD"; sleep 1000 & exit 0`}, services, nil, t.Output()); code != 0 {
+	if code := run([]string{"--", "sh", "-c", `exec 3>"$HELD"; sleep 1000 & exit 0`}, services[:1], nil, t.Output()); code != 0 {
 		t.Fatalf("exit code %d", code)
 	}
 	if err := <-gone; err != nil {
@@ -163,9 +163,9 @@ func TestNextWayIsTriedOnlyIfTheFirstIsAbsent(t *testing.T) {
 	way1 := func(err error) way {
 		return way{"first", func(context.Context, *scratch) (*server, error) { return nil, err }}
 	}
-	second := way{"second", func(context.Context, *scratch) (*server, error) { return &server{url: "second"}, nil }}
+	second := way{"second", func(context.Context, *scratch) (*server, error) { return &server{value: "second"}, nil }}
 	s := service{name: "thing", ways: []way{way1(absent{"not here"}), second}}
-	if srv, err := s.start(t.Context(), nil); err != nil || srv.url != "second" {
+	if srv, err := s.start(t.Context(), nil); err != nil || srv.value != "second" {
 		t.Errorf("after an absent way: %v, %v", srv, err)
 	}
 	s.ways[0] = way1(errors.New("it burns"))

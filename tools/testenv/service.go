@@ -24,11 +24,11 @@ type way struct {
 	start func(context.Context, *scratch) (*server, error)
 }
 
-// server is a running service that we started.
+// server is a running service that we started, or a program that tests run themselves.
 type server struct {
-	about string // for people: which version, from where
-	url   string
-	stop  func() error // waits until it has ended
+	about string       // for people: which version, from where
+	value string       // what the service's variable gets
+	stop  func() error // waits until it has ended; nil where nothing was started
 }
 
 // services is every service that tests may ask for.
@@ -42,7 +42,28 @@ var services = []service{{
 	},
 	hint: "Either install PostgreSQL's server programs (Debian: apt-get install postgresql), or set\n" +
 		"EINMAL_TEST_POSTGRES=postgres://user:password@host:port/database to a server in which tests may create databases.",
-}}
+}, {
+	name: "node-smpp",
+	env:  "EINMAL_TEST_NODE_SMPP",
+	ways: []way{
+		{"npm", nodeSMPP},
+		{"Debian's Node.js and npm", installed(nodeSMPP, installPackages("nodejs", "npm"))},
+	},
+	hint: "Either install Node.js and npm, or set EINMAL_TEST_NODE_SMPP to a node_modules folder with the package smpp " + nodeSMPPVersion + ".",
+}, peer{
+	name: "net-smpp", env: "EINMAL_TEST_NET_SMPP", find: findNetSMPP, packages: []string{"libnet-smpp-perl"},
+	what: "a perl that has the module Net::SMPP",
+}.service(), peer{
+	name: "kannel", env: "EINMAL_TEST_KANNEL", find: findKannel, packages: []string{"kannel"},
+	after: "update-rc.d kannel disable\n", // nor at the next start of the machine
+	what:  "the folder of Kannel's programs bearerbox and smsbox",
+}.service(), peer{
+	name: "drive_smpp", env: "EINMAL_TEST_DRIVE_SMPP", find: findDriveSMPP, packages: []string{"kannel-extras"},
+	what: "Kannel's test program drive_smpp",
+}.service(), peer{
+	name: "tshark", env: "EINMAL_TEST_TSHARK", find: findTshark, packages: []string{"tshark"},
+	what: "Wireshark's program tshark",
+}.service()}
 
 func names(table []service) []string {
 	var out []string
