@@ -31,6 +31,8 @@ var floors = []floor{
 		"commands start a gateway through app, talk to a running one in the API's words, and run the simulated SMSC by itself; they never reach into a flow or an adapter"},
 	{"internal/torture/...", []string{"internal/store/...", "internal/provider/simulator", "internal/domain/...", "internal/ground/..."},
 		"failure tests drive the program from outside and read its store and its message centre's ledger afterwards; nothing of the program knows them"},
+	{"internal/interop", []string{},
+		"tests against other people's programs; the package has no code of its own, and nothing of the program knows it"},
 	{"internal/app", []string{"internal/edge/...", "internal/engine/...", "internal/store/...", "internal/lock/...", "internal/queue/...", "internal/provider/...", "internal/domain/...", "internal/smpp", "internal/ground/..."},
 		"app alone knows every package: it turns configuration into a running gateway, with explicit tables instead of init registries"},
 	{"internal/edge/...", append([]string{"internal/engine/..."}, seams...),

@@ -92,7 +92,7 @@ func messageSamples() []Sample {
 			ShortMessage: append([]byte("\x06\x08\x04\x12\x34\x02\x02"), ucs2...)})),
 		sample("submit_sm, sar", smpp.CmdSubmitSM, plain(smpp.Message{ShortMessage: []byte("Part one")}),
 			TLV(smpp.TagSARMsgRefNum), TLV(smpp.TagSARTotalSegments), TLV(smpp.TagSARSegmentSeqnum)),
-		sample("submit_sm, payload", smpp.CmdSubmitSM, plain(smpp.Message{}), TLV(smpp.TagMessagePayload)),
+		sample("submit_sm, payload", smpp.CmdSubmitSM, plain(smpp.Message{DataCoding: 3}), TLV(smpp.TagMessagePayload)),
 		sample("submit_sm_resp", smpp.CmdSubmitSMResp, &smpp.MessageID{ID: "7b1c9f2e"}),
 		refusal("submit_sm_resp, throttled", smpp.CmdSubmitSMResp, smpp.StatusThrottled),
 		sample("deliver_sm", smpp.CmdDeliverSM, deliver(smpp.Message{ServiceType: "WAP", ShortMessage: []byte("STOP")})),
