@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"time"
 
@@ -18,39 +19,62 @@ func (c *timelineCmd) Run(ctx context.Context, env *Env) error {
 	if err != nil {
 		return err
 	}
-	lines, err := wholeTimeline(ctx, gateway, c.ID)
+	story, err := wholeTimeline(ctx, gateway, c.ID)
 	if err != nil {
 		return err
 	}
 	if c.JSON {
-		return compact(env, api.Timeline{Data: lines})
+		return compact(env, story)
+	}
+	showTimeline(env, c.ID, story)
+	return nil
+}
+
+// showTimeline tells what happened in the order in which it did, each with its time since the first, and then how
+// things stand.
+func showTimeline(env *Env, id string, story *api.Timeline) {
+	if len(story.Data) == 0 {
+		return
 	}
 	s := env.style()
-	rows := [][]string{{"TIME (UTC)", "WHAT", "DETAIL"}}
-	for _, l := range lines {
+	env.paragraph(fmt.Sprintf("Message %s, from %s UTC on:", clean(id), clock(story.Data[0].At)))
+	for _, l := range story.Data {
 		summary := clean(l.Summary)
 		switch l.Kind {
 		case "exception", "conflict":
 			summary = s.warn(summary)
 		}
-		rows = append(rows, []string{clock(l.At), clean(l.Kind), summary})
+		env.hanging(fmt.Sprintf("%14s  ", "+"+span(l.AfterMs)), summary)
 	}
-	table(env.Stdout, rows)
-	return nil
+	env.hanging(fmt.Sprintf("%14s  ", "now"), s.bold(clean(story.Outlook)))
+}
+
+// span writes milliseconds in the two units that matter.
+func span(ms int64) string {
+	d := time.Duration(ms) * time.Millisecond
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%.3f s", d.Seconds())
+	case d < time.Hour:
+		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%d d %d h", int(d.Hours())/24, int(d.Hours())%24)
 }
 
 // wholeTimeline reads all pages.
-func wholeTimeline(ctx context.Context, gateway *client, id string) ([]api.TimelineView, error) {
-	lines, after := []api.TimelineView{}, ""
+func wholeTimeline(ctx context.Context, gateway *client, id string) (*api.Timeline, error) {
+	story, after := &api.Timeline{Data: []api.TimelineView{}}, ""
 	for {
 		var page api.Timeline
 		path := "/v1/messages/" + url.PathEscape(id) + "/timeline?after=" + url.QueryEscape(after)
 		if _, err := gateway.get(ctx, path, &page); err != nil {
 			return nil, err
 		}
-		lines = append(lines, page.Data...)
+		story.Data, story.Outlook = append(story.Data, page.Data...), page.Outlook
 		if page.Next == nil {
-			return lines, nil
+			return story, nil
 		}
 		after = *page.Next
 	}

@@ -13,6 +13,7 @@ import (
 type OneMessageView struct {
 	MessageView
 	ReceiptMarks []string `json:"receipt_marks" nullable:"false" doc:"What receipts did beside moving the state (R10): repeated, late, conflicting. Empty: nothing of it. Accept unknown values."`
+	Outlook      string   `json:"outlook" doc:"What is known of it now, what is still owed and what happens next, in plain words."`
 }
 
 func (a *API) oneMessage(ctx context.Context, m *store.Message) (OneMessageView, error) {
@@ -28,7 +29,7 @@ func (a *API) oneMessage(ctx context.Context, m *store.Message) (OneMessageView,
 	if err != nil {
 		return OneMessageView{}, err
 	}
-	return OneMessageView{a.messageView(m, names, metadata, ""), marks}, nil
+	return OneMessageView{a.messageView(m, names, metadata, ""), marks, outlook(m)}, nil
 }
 
 // marks are the effects of receipts that move nothing, in the order in which they are shown.

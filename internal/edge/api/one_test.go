@@ -96,7 +96,7 @@ func TestReceiptMarksAreDescribed(t *testing.T) {
 	w.get("/openapi.json", 200, &doc)
 	one, entry := doc.Components.Schemas["OneMessageView"], doc.Components.Schemas["MessageView"]
 	if one.Properties["receipt_marks"].Type != "array" || !slices.Contains(one.Required, "receipt_marks") ||
-		len(one.Properties) != len(entry.Properties)+1 || !slices.Contains(one.Required, "state") {
+		len(one.Properties) != len(entry.Properties)+2 || !slices.Contains(one.Required, "state") {
 		t.Errorf("%+v", one)
 	}
 	attempt := doc.Components.Schemas["AttemptView"].Properties

@@ -169,36 +169,6 @@ func TestTimelineTellsTheWholeStoryInOrder(t *testing.T) {
 	w.problem(w.call("GET", path+"?after=!", w.admin, ""), 400, fault.Invalid)
 }
 
-func TestEveryKindOfEventHasItsSentence(t *testing.T) {
-	for _, kind := range []evidence.EventKind{
-		evidence.EventTaken, evidence.EventOutcome, evidence.EventLate, evidence.EventReceipt, evidence.EventRepeated, evidence.EventOvertaken,
-		evidence.EventConflict, evidence.EventOrphaned, evidence.EventExpired, evidence.EventFailed, evidence.EventCancelled, evidence.EventClosed,
-		evidence.EventRestored, evidence.EventRequeued,
-	} {
-		for _, outcome := range []string{"accepted", "rejected", "throttled", "not_sent", "unknown"} {
-			line := eventLine(&evidence.Event{Kind: kind, Attempt: 1, Detail: map[string]string{"outcome": outcome, "status": "DELIVRD"}})
-			if strings.HasPrefix(line.Summary, "Event ") || strings.Contains(line.Summary, "%!") || strings.Contains(line.Summary, "The outcome of") {
-				t.Errorf("%s: %s", kind, line.Summary)
-			}
-		}
-	}
-}
-
-// covers: D14
-func TestAMessageThatFailedSaysWhy(t *testing.T) {
-	for code, want := range map[string]string{
-		"content_destroyed":  "It was not sent: its text cannot be opened any more (the key it was sealed with is destroyed).",
-		"content_unreadable": "It was not sent: its text cannot be opened any more (it does not fit the key it was sealed with).",
-		"":                   "It was not sent, and nothing more will be tried.",
-		"0x0000000b":         "It was not sent, and nothing more will be tried (0x0000000b).",
-	} {
-		line := eventLine(&evidence.Event{Kind: evidence.EventFailed, To: message.Failed, Attempt: 1, Detail: map[string]string{"code": code}})
-		if line.Summary != want || line.Code != code || *line.State != "failed" {
-			t.Errorf("%s: %+v", code, line)
-		}
-	}
-}
-
 func TestDecisionsReceiptsExceptionsEvents(t *testing.T) {
 	w := newWorld(t)
 	w.fill()

@@ -14,6 +14,7 @@ import (
 // TimelineView is one line of a message's history.
 type TimelineView struct {
 	At      string `json:"at" format:"date-time"`
+	AfterMs int64  `json:"after_ms" doc:"Milliseconds since the history's first line."`
 	Kind    string `json:"kind" doc:"decision, attempt, exception, or the kind of an event: taken, outcome, late, receipt, repeated, overtaken, conflict, orphaned, returned, expired, failed, cancelled, closed, restored, requeued. Accept unknown values."`
 	Summary string `json:"summary" doc:"What happened, in plain words."`
 
@@ -66,8 +67,9 @@ type timelineIn struct {
 
 // Timeline is a page of a message's history, the oldest first.
 type Timeline struct {
-	Data []TimelineView `json:"data" nullable:"false"`
-	Next *string        `json:"next" doc:"Give it as after to get the next page; null: there is none."`
+	Data    []TimelineView `json:"data" nullable:"false"`
+	Next    *string        `json:"next" doc:"Give it as after to get the next page; null: there is none."`
+	Outlook string         `json:"outlook" doc:"What is known of the message now, what is still owed and what happens next, in plain words."`
 }
 
 func (a *API) getTimeline(ctx context.Context, in *timelineIn) (Timeline, error) {
@@ -80,18 +82,24 @@ func (a *API) getTimeline(ctx context.Context, in *timelineIn) (Timeline, error)
 	if err := d.fault(); err != nil {
 		return Timeline{}, err
 	}
-	all, err := a.history(ctx, principalOf(ctx).Tenant, id)
+	m, err := a.cfg.Store.Message(ctx, principalOf(ctx).Tenant, id)
 	if err != nil {
 		return Timeline{}, err
 	}
-	slices.SortFunc(all, func(x, y TimelineView) int { return x.place.compare(y.place) })
+	all, err := a.history(ctx, m)
+	if err != nil {
+		return Timeline{}, err
+	}
+	inOrder(all)
 	from, _ := slices.BinarySearchFunc(all, after, func(v TimelineView, p place) int {
 		if v.place.compare(p) > 0 {
 			return 1
 		}
 		return -1
 	})
-	return timelinePage(all[from:], in.Limit), nil
+	page := timelinePage(all[from:], in.Limit)
+	page.Outlook = outlook(m)
+	return page, nil
 }
 
 func timelinePage(rest []TimelineView, limit int) Timeline {
@@ -102,12 +110,17 @@ func timelinePage(rest []TimelineView, limit int) Timeline {
 	return Timeline{Data: rest[:limit], Next: &next}
 }
 
-// history gathers everything that is known about a message.
-func (a *API) history(ctx context.Context, tenant ident.Partition, id ident.Message) ([]TimelineView, error) {
-	m, err := a.cfg.Store.Message(ctx, tenant, id)
-	if err != nil {
-		return nil, err
+// inOrder sorts a history, and counts its times from the first line.
+func inOrder(all []TimelineView) {
+	slices.SortFunc(all, func(x, y TimelineView) int { return x.place.compare(y.place) })
+	for i := range all {
+		all[i].AfterMs = (all[i].place.at - all[0].place.at) / 1000
 	}
+}
+
+// history gathers everything that is known about a message.
+func (a *API) history(ctx context.Context, m *store.Message) ([]TimelineView, error) {
+	tenant, id := m.Tenant, m.ID
 	names, err := a.cfg.Store.ConnectionNames(ctx)
 	if err != nil {
 		return nil, err
@@ -124,15 +137,16 @@ func (a *API) history(ctx context.Context, tenant ident.Partition, id ident.Mess
 	if err != nil {
 		return nil, err
 	}
+	s := storyOf(m, names)
 	all := make([]TimelineView, 0, len(events)+len(decisions)+len(exceptions)+len(m.Attempts))
 	for _, d := range decisions {
 		all = append(all, decisionLine(d))
 	}
 	for i := range events {
-		all = append(all, eventLine(&events[i]))
+		all = append(all, eventLine(&events[i], s))
 	}
 	for i := range m.Attempts {
-		all = append(all, attemptLine(&m.Attempts[i], names))
+		all = append(all, attemptLine(&m.Attempts[i], s))
 	}
 	for _, x := range exceptions {
 		all = append(all, exceptionLine(x))
