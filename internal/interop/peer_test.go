@@ -6,8 +6,10 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -221,3 +223,15 @@ func must(t *testing.T, err error) {
 		t.Fatal(err)
 	}
 }
+
+// port is the port of an address.
+func port(t *testing.T, address string) int {
+	t.Helper()
+	_, p, err := net.SplitHostPort(address)
+	must(t, err)
+	n, err := strconv.Atoi(p)
+	must(t, err)
+	return n
+}
+
+func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }

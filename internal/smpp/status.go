@@ -29,6 +29,7 @@ const (
 	StatusAlreadyBound  Status = 0x05
 	StatusSysErr        Status = 0x08
 	StatusInvDestAddr   Status = 0x0B
+	StatusInvMsgID      Status = 0x0C
 	StatusInvPassword   Status = 0x0E
 	StatusInvSystemID   Status = 0x0F
 	StatusMsgQueueFull  Status = 0x14

@@ -35,10 +35,12 @@ func (c *client) handle(s *wire.Session, pdu *wire.PDU, _ []byte, err error) {
 	case pdu.Command == wire.CmdBindTransceiver, pdu.Command == wire.CmdBindTransmitter,
 		pdu.Command == wire.CmdBindReceiver:
 		c.bind(s, pdu)
-	case pdu.Command != wire.CmdSubmitSM:
+	case pdu.Command != wire.CmdSubmitSM && pdu.Command != wire.CmdQuerySM:
 		s.Answer(pdu, wire.StatusInvCmdID)
 	case !c.submits:
 		s.Answer(pdu, wire.StatusInvBindStatus)
+	case pdu.Command == wire.CmdQuerySM:
+		c.query(s, pdu)
 	default:
 		c.submit(s, pdu, pdu.Body.(*wire.Message))
 	}
@@ -67,7 +69,7 @@ func (c *client) bind(s *wire.Session, pdu *wire.PDU) {
 	box := c.server.outbox(b.SystemID)
 	c.box.Store(box)
 	if pdu.Command != wire.CmdBindTransmitter {
-		box.attach(s)
+		box.attach(receiver{s, b.InterfaceVersion >= wire.Version34})
 	}
 }
 
@@ -95,6 +97,7 @@ func (c *client) submit(s *wire.Session, pdu *wire.PDU, m *wire.Message) {
 		return
 	}
 	if e.outcome == Accepted {
+		c.remember(e, &msg)
 		c.server.handsets.add(m.Dest.Addr, Received{At: msg.at, From: m.Source.Addr, Text: msg.text, MessageID: msg.id})
 	}
 	c.conclude(s, pdu, e, &msg)
@@ -142,10 +145,7 @@ func (c *client) conclude(s *wire.Session, pdu *wire.PDU, e ending, msg *taken) 
 
 // report sends the receipts, at once or after the delay that the ending has.
 func (c *client) report(box *outbox, msg *taken, reports []report, slow bool) {
-	delay := c.server.cfg.ReceiptDelay
-	if slow {
-		delay = c.server.cfg.SlowReceipt
-	}
+	delay := c.server.delay(slow)
 	if delay > 0 && len(reports) > 0 {
 		time.AfterFunc(delay, func() { c.send(box, msg, reports, nil) })
 		return

@@ -15,7 +15,7 @@ var (
 	delivered    = report{stat: "DELIVRD", state: 2, err: "000", esm: wire.ESMReceipt}
 	undelivered  = report{stat: "UNDELIV", state: 5, err: "001", esm: wire.ESMReceipt}
 	intermediate = report{stat: "ENROUTE", state: 1, err: "000", esm: wire.ESMIntermediate}
-	oddFormat    = report{stat: "DELIVRD", esm: wire.ESMReceipt, odd: true}
+	oddFormat    = report{stat: "DELIVRD", state: 2, esm: wire.ESMReceipt, odd: true}
 )
 
 // ending is what the simulator does with a message.

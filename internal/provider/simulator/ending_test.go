@@ -223,7 +223,7 @@ func TestRegisteredDelivery(t *testing.T) {
 		digits   string
 		asked    uint8
 		receipts int
-	}{{"00", 0, 0}, {"00", 2, 0}, {"01", 2, 1}, {"00", 0x11, 1}} {
+	}{{"00", 0, 0}, {"00", 2, 0}, {"01", 2, 1}, {"00", 0x11, 1}, {"00", 3, 1}, {"01", 3, 0}} {
 		p := submission(c.digits, "hello")
 		p.Body.(*wire.Message).RegisteredDelivery = c.asked
 		e.request(p)

@@ -26,11 +26,25 @@ const (
 	maxQueued = 1_000_000
 )
 
+// receiver is a session that deliveries go to. To a peer below SMPP 3.4 they go without TLVs.
+type receiver struct {
+	session *wire.Session
+	tlvs    bool
+}
+
+func (r receiver) send(d *delivery, done func(wire.Result)) error {
+	pdu := d.pdu
+	if !r.tlvs {
+		pdu.TLVs = nil
+	}
+	return r.session.Request(&wire.Request{PDU: pdu, Done: done})
+}
+
 // outbox has the deliveries of one system_id. They wait while none of its receivers is bound.
 type outbox struct {
 	mu        sync.Mutex
 	queue     []*delivery
-	receivers []*wire.Session
+	receivers []receiver
 	turn      int
 	closed    bool
 }
@@ -44,9 +58,9 @@ func (o *outbox) add(d *delivery) {
 	o.pump()
 }
 
-func (o *outbox) attach(s *wire.Session) {
+func (o *outbox) attach(r receiver) {
 	o.mu.Lock()
-	o.receivers = append(o.receivers, s)
+	o.receivers = append(o.receivers, r)
 	o.mu.Unlock()
 	o.pump()
 }
@@ -55,7 +69,7 @@ func (o *outbox) detach(s *wire.Session) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for i, r := range o.receivers {
-		if r == s {
+		if r.session == s {
 			o.receivers = append(o.receivers[:i:i], o.receivers[i+1:]...)
 			return
 		}
@@ -88,8 +102,7 @@ func (o *outbox) pump() {
 func (o *outbox) send(d *delivery) bool {
 	for range o.receivers {
 		o.turn = (o.turn + 1) % len(o.receivers)
-		err := o.receivers[o.turn].Request(&wire.Request{PDU: d.pdu, Done: func(r wire.Result) { o.done(d, r) }})
-		if err == nil {
+		if o.receivers[o.turn].send(d, func(r wire.Result) { o.done(d, r) }) == nil {
 			return true
 		}
 	}

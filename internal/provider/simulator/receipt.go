@@ -22,11 +22,13 @@ type taken struct {
 
 // wants reports whether the submission asked for a receipt of this kind (section 5.2.17).
 func (m *taken) wants(r report) bool {
-	switch m.message.RegisteredDelivery & 3 {
-	case 1:
+	switch m.message.RegisteredDelivery & wire.ReceiptMask {
+	case wire.ReceiptAlways:
 		return true
-	case 2:
+	case wire.ReceiptOnFailure:
 		return r.stat != delivered.stat
+	case wire.ReceiptOnSuccess:
+		return r.stat == delivered.stat
 	}
 	return false
 }

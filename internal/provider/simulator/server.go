@@ -49,6 +49,7 @@ type Server struct {
 	run      string // begins every message id of this run
 	count    atomic.Uint64
 	handsets handsets
+	fates    fates
 
 	mu        sync.Mutex
 	closed    bool
@@ -177,6 +178,14 @@ func (s *Server) outbox(systemID string) *outbox {
 		s.outboxes[systemID] = o
 	}
 	return o
+}
+
+// delay is the time from a message to its receipts.
+func (s *Server) delay(slow bool) time.Duration {
+	if slow {
+		return s.cfg.SlowReceipt
+	}
+	return s.cfg.ReceiptDelay
 }
 
 func (s *Server) messageID() string { return fmt.Sprintf("%s%08x", s.run, s.count.Add(1)) }

@@ -124,7 +124,8 @@ func TestBindRules(t *testing.T) {
 		{bind("esme", "right"), wire.StatusOK},
 		{bind("esme", "right"), wire.StatusAlreadyBound},
 		{ask(submission("00", "x")), wire.StatusInvBindStatus}, // a receiver may not submit
-		{ask(wire.PDU{Command: wire.CmdQuerySM, Body: &wire.Query{}}), wire.StatusInvCmdID},
+		{ask(wire.PDU{Command: wire.CmdQuerySM, Body: &wire.Query{}}), wire.StatusInvBindStatus},
+		{ask(wire.PDU{Command: wire.CmdCancelSM, Body: &wire.Cancel{}}), wire.StatusInvCmdID},
 	} {
 		if c.got == nil || c.got.Status != c.want {
 			t.Errorf("%+v, want %v", c.got, c.want)
