@@ -64,6 +64,7 @@ type numbered struct {
 	name      string
 	id, space int64
 	cfg       Connection
+	reader    provider.Reader
 }
 
 // New returns a gateway that does nothing until it is started.
@@ -153,6 +154,7 @@ func (a *App) listen(context.Context) (err error) {
 	handler := api.New(api.Config{
 		Store: a.store, Outbound: a.outbound, Contents: contents{a.store, outbound.NewContents(a.sealer)}, Identity: a.identity,
 		Clock: nodeClock(), Ready: a.Ready, Simulated: a.simulated, Metrics: a.metrics, Log: a.log,
+		DeliveredMeans: map[int64]string{a.connection.id: a.connection.cfg.Receipts.DeliveredMeans},
 	})
 	a.server = api.NewServer(handler, a.log)
 	return nil

@@ -77,6 +77,7 @@ type Connection struct {
 	ResponseTimeout Duration `yaml:"response_timeout"` // after it a submission's outcome is unknown
 	EnquireLink     Duration `yaml:"enquire_link"`     // silence before the link is tested
 	Lookup          Lookup   `yaml:"lookup"`
+	Receipts        Declared `yaml:"receipts,omitempty"` // what is known of its receipts
 	// For the simulator.
 	Ledger      string   `yaml:"ledger,omitempty"` // file to which it writes what it accepted
 	NoEcho      bool     `yaml:"no_echo,omitempty"`
@@ -223,6 +224,9 @@ func (k Connection) check() error {
 	}
 	if k.Lookup.ownReference() && k.Lookup.Source == "" {
 		return fmt.Errorf("lookup.source: say where it is written that receipts carry our reference")
+	}
+	if err := k.Receipts.check(); err != nil {
+		return fmt.Errorf("receipts.%w", err)
 	}
 	switch k.Kind {
 	case kindSimulator:

@@ -64,8 +64,19 @@ func TestWrongConfig(t *testing.T) {
 		"connections: {a: {kind: simulator, response_timeout: 1ns}}":                             "100ms",
 		"connections: {a: {kind: smpp, address: 'x:1', system_id: abcdefghijklmnop}}":            "15 octets",
 		"sender: this sender is far too long":                                                    "sender",
-		"receipts: {grace: 5s}":                                                                  "response_timeout",
-		"connections: {a: {kind: simulator}, b: {kind: simulator}}":                              "one connection",
+		"connections: {a: {kind: simulator, receipts: {ids: {response: hex}}}}":                  "receipts.ids.response, receipt: both",
+		"connections: {a: {kind: simulator, receipts: {ids: {case: any}}}}":                      "exact or insensitive",
+		"connections: {a: {kind: simulator, receipts: {ids: {first: 2}}}}":                       "at least 6",
+		"connections: {a: {kind: simulator, receipts: {states: {FAILED: failed}}}}":              "receipts.states.FAILED: the states are",
+		"connections: {a: {kind: simulator, receipts: {states: {A: expired, a: delivered}}}}":    "is there twice",
+		"connections: {a: {kind: simulator, receipts: {errors: {'1': ''}}}}":                     "a code and its meaning",
+		"connections: {a: {kind: simulator, receipts: {zone: Berlin}}}":                          "Europe/Berlin",
+		"connections: {a: {kind: simulator, receipts: {delivered_means: read}}}":                 "handset or network",
+		"connections: {a: {kind: simulator, receipts: {confirmed: {by: ops, on: today}}}}":       "2026-11-01",
+		"connections: {a: {kind: simulator, receipts: {confirmed: {on: 2026-11-01}}}}":           "by whom",
+		"connections: {a: {kind: simulator, receipts: {format: text}}}":                          "format",
+		"receipts: {grace: 5s}": "response_timeout",
+		"connections: {a: {kind: simulator}, b: {kind: simulator}}": "one connection",
 	} {
 		if _, err := load(t, text, app.Flags{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want a word of %q", text, err, want)

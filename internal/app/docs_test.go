@@ -26,7 +26,8 @@ func TestConfigurationExample(t *testing.T) {
 	t.Setenv("CARRIER_A_PASSWORD", "secret")
 	c, err := load(t, example(t, "configuration.md", "config"), app.Flags{})
 	must(t, err)
-	if k := c.Connections["carrier_a"]; k.Window != 20 || k.Kind != "smpp" || len(k.Lookup.By) != 1 {
+	if k := c.Connections["carrier_a"]; k.Window != 20 || k.Kind != "smpp" || len(k.Lookup.By) != 1 || k.Receipts.IDs.Receipt != "decimal" ||
+		k.Receipts.States["FAILED"] != "undelivered" || k.Receipts.Errors["069"] == "" || k.Receipts.Confirmed.Source == "" {
 		t.Errorf("the example was read as %+v", c)
 	}
 }

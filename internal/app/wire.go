@@ -35,6 +35,10 @@ func (a *App) openConnection(ctx context.Context) (err error) {
 		Name: c.name, Address: c.cfg.Address, TLS: c.cfg.TLS, SystemType: c.cfg.SystemType, Window: c.cfg.Window,
 		ResponseTimeout: time.Duration(c.cfg.ResponseTimeout), EnquireLink: time.Duration(c.cfg.EnquireLink), Logger: a.log,
 	}
+	if carrier.Receipts, err = c.cfg.Receipts.settings(); err != nil {
+		return err
+	}
+	c.reader = smpp.Reader{Receipts: carrier.Receipts}
 	if c.cfg.Kind == kindSimulator {
 		err = a.startSimulator(&carrier)
 	} else {
@@ -69,9 +73,10 @@ func (a *App) startSimulator(to *smpp.Config) error {
 }
 
 func (a *App) rules() store.Rules {
-	redactor := receipt.Redactor{Sealer: a.sealer, Readers: map[int64]provider.Reader{a.connection.id: smpp.Reader{}}}
+	redactor := receipt.Redactor{Sealer: a.sealer, Readers: map[int64]provider.Reader{a.connection.id: a.connection.reader}}
+	ids, _ := a.connection.cfg.Receipts.IDs.read() // checked with the configuration
 	return store.Rules{
-		Correlate: evidence.Correlate, Redact: redactor.Redact,
+		Correlate: evidence.Correlate, Redact: redactor.Redact, Profiles: map[int64]evidence.Profile{a.connection.id: {IDs: ids}},
 		Grace: time.Duration(a.cfg.Receipts.Grace), LookBack: time.Duration(a.cfg.Receipts.LookBack),
 	}
 }

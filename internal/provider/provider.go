@@ -139,12 +139,15 @@ type Parsed struct {
 	DestNPI    int
 	SubmitDate string // times as reported, as received
 	DoneDate   string
-	DataCoding int
-	Text       string            // an inbound message's text; for receipts empty
-	Extra      map[string]string // other fields as received, by name
-	Warnings   []string          // what was odd but did not prevent reading
-	Problem    string            // why it is unreadable
-	Parser     string            // name and version of the parser, such as "smpp-receipt/1"
+	// SubmittedAt and DoneAt are these as points in time, where the connection declares by which clock; else zero.
+	SubmittedAt, DoneAt time.Time
+	ErrorMeaning        string // what the connection declares the error code to mean; empty: nothing
+	DataCoding          int
+	Text                string            // an inbound message's text; for receipts empty
+	Extra               map[string]string // other fields as received, by name
+	Warnings            []string          // what was odd but did not prevent reading
+	Problem             string            // why it is unreadable
+	Parser              string            // name and version of the parser, such as "smpp-receipt/1"
 }
 
 // Sink takes what a provider sent. Nil means: durable, tell the provider so. An error means: not stored, let

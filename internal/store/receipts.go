@@ -67,7 +67,7 @@ func NewsOf(r *LoggedReceipt) News {
 		Final: r.Kind == "receipt", ErrorCode: r.ErrorCode, Handset: r.Source, DoneDate: r.DoneDate,
 	}
 	if r.Kind == "unreadable" {
-		facts.Problem = problemOf(r.Parsed)
+		facts.Problem = r.problem()
 	}
 	return News{
 		Evidence: evidence.Evidence{Kind: evidence.Receipt, Receipt: facts},
@@ -75,13 +75,35 @@ func NewsOf(r *LoggedReceipt) News {
 	}
 }
 
-// problemOf is what kept the parser from reading a receipt.
-func problemOf(parsed string) string {
-	var p struct {
-		Problem string `json:"problem"`
+// Parsed is what was read from a call beside the columns, the form of LoggedReceipt.Parsed.
+type Parsed struct {
+	SourceTON  int               `json:"source_ton"`
+	SourceNPI  int               `json:"source_npi"`
+	DestTON    int               `json:"dest_ton"`
+	DestNPI    int               `json:"dest_npi"`
+	DataCoding int               `json:"data_coding"`
+	Extra      map[string]string `json:"extra,omitempty"`
+	Warnings   []string          `json:"warnings,omitempty"`
+	Problem    string            `json:"problem,omitempty"`
+	// Dates as points in time, where the connection declares its clock, and what it declares of the error code.
+	SubmittedAt  time.Time `json:"submitted_at,omitzero"`
+	DoneAt       time.Time `json:"done_at,omitzero"`
+	ErrorMeaning string    `json:"error_meaning,omitempty"`
+}
+
+// Reading is r.Parsed, empty if there is none.
+func (r *LoggedReceipt) Reading() Parsed {
+	var p Parsed
+	if json.Unmarshal([]byte(r.Parsed), &p) != nil {
+		return Parsed{}
 	}
-	if json.Unmarshal([]byte(parsed), &p) != nil || p.Problem == "" {
-		return "the event is in a format that is not known"
+	return p
+}
+
+// problem is what kept the parser from reading a receipt.
+func (r *LoggedReceipt) problem() string {
+	if p := r.Reading().Problem; p != "" {
+		return p
 	}
-	return p.Problem
+	return "the event is in a format that is not known"
 }

@@ -31,8 +31,10 @@ type Config struct {
 	Ready func(context.Context) error
 	// Simulated says that messages go to a simulator; everything that is shown says so, too.
 	Simulated bool
-	Metrics   *telemetry.Metrics
-	Log       *slog.Logger
+	// DeliveredMeans is what is declared of the word "delivered", by the connections' numbers.
+	DeliveredMeans map[int64]string
+	Metrics        *telemetry.Metrics
+	Log            *slog.Logger
 }
 
 // API serves HTTP. Safe for concurrent use.

@@ -49,6 +49,8 @@ func (w *world) fill() {
 	w.store.receipts = []*store.LoggedReceipt{{
 		ID: receipt, Connection: 1, Kind: "receipt", ExternalID: []byte{0, 1}, Reference: -1, Status: "DELIVRD", State: "delivered",
 		Source: "12025550143", Dest: "SHOP", Parser: "smpp-receipt/1", Seq: 3, ReceivedAt: after(2 * time.Second),
+		DoneDate: "2612311000", ErrorCode: "069",
+		Parsed: `{"extra":{"network_error_code":"3/2050","to":"12025550143"},"warnings":["odd"],"done_at":"2026-12-31T10:00:00Z","error_meaning":"absent subscriber"}`,
 	}}
 	w.store.feed = []store.FeedEvent{{Seq: 41, Message: id, Event: w.store.events[2]}}
 }
@@ -185,6 +187,11 @@ func TestDecisionsReceiptsExceptionsEvents(t *testing.T) {
 	rec := w.get("/v1/receipts", 200, &receipts)
 	if r := receipts.Data[0]; r.Source != "•••0143" || r.Dest != "SHOP" || *r.ExternalID != "0x0001" || r.Reference != nil || r.Connection != "simulator" {
 		t.Errorf("%s", rec.Body)
+	}
+	r := receipts.Data[0]
+	if r.DoneDate != "2612311000" || r.DoneAt != "2026-12-31T10:00:00Z" || r.SubmittedAt != "" || r.ErrorCode != "069" || r.ErrorMeans != "absent subscriber" ||
+		r.Other["network_error_code"] != "3/2050" || r.Other["to"] != "•••0143" || !slices.Equal(r.Warnings, []string{"odd"}) {
+		t.Errorf("what stands beside the columns: %+v", r)
 	}
 	var receipt ReceiptView
 	w.get("/v1/receipts/"+receipts.Data[0].ID, 200, &receipt)

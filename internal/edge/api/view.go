@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/einmal/einmal/internal/domain/intent"
+	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/domain/phone"
 	"github.com/einmal/einmal/internal/store"
 )
@@ -54,6 +55,7 @@ type AttemptView struct {
 	AnsweredAt   *string `json:"answered_at" format:"date-time"`
 	ReceiptAsked bool    `json:"receipt_asked"`
 	Delivery     *string `json:"reported_delivery" doc:"What receipts report of this part; never a proof that somebody read it."`
+	Means        string  `json:"delivered_means,omitempty" doc:"What stands behind delivered on this connection, where that is declared: handset or network. Accept unknown values."`
 	Status       string  `json:"status,omitempty" doc:"The receipt's raw status."`
 	ErrorCode    string  `json:"error_code,omitempty" doc:"The receipt's raw error code; its meaning is the provider's."`
 	ReportedAt   *string `json:"reported_at" format:"date-time" doc:"When that receipt was received."`
@@ -97,6 +99,9 @@ func (a *API) messageView(m *store.Message, names map[int64]string, metadata map
 	}
 	for i := range m.Attempts {
 		v.Attempts = append(v.Attempts, attemptView(&m.Attempts[i], names, shown))
+		if t := &m.Attempts[i]; t.Delivery == message.DeliveryDelivered {
+			v.Attempts[i].Means = a.cfg.DeliveredMeans[t.Connection]
+		}
 		v.Parts = max(v.Parts, int(m.Attempts[i].Part))
 	}
 	return v

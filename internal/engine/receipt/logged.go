@@ -48,26 +48,15 @@ func stateOf(p *provider.Parsed) string {
 	return p.State
 }
 
-// parsed is what was read beside the columns.
-type parsed struct {
-	SourceTON  int               `json:"source_ton"`
-	SourceNPI  int               `json:"source_npi"`
-	DestTON    int               `json:"dest_ton"`
-	DestNPI    int               `json:"dest_npi"`
-	DataCoding int               `json:"data_coding"`
-	Extra      map[string]string `json:"extra,omitempty"`
-	Warnings   []string          `json:"warnings,omitempty"`
-	Problem    string            `json:"problem,omitempty"`
-}
-
 // contentNames are fields that an adapter may have put aside and that are a message's content: they stay in the
 // sealed payload alone.
 var contentNames = map[string]bool{"octets": true, "text": true}
 
 func parsedJSON(p *provider.Parsed) string {
-	out := parsed{
+	out := store.Parsed{
 		SourceTON: p.SourceTON, SourceNPI: p.SourceNPI, DestTON: p.DestTON, DestNPI: p.DestNPI,
 		DataCoding: p.DataCoding, Extra: map[string]string{}, Problem: storable(p.Problem),
+		SubmittedAt: p.SubmittedAt, DoneAt: p.DoneAt, ErrorMeaning: storable(p.ErrorMeaning),
 	}
 	for k, v := range p.Extra {
 		if !contentNames[k] {

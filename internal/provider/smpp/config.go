@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/einmal/einmal/internal/domain/receipt"
 	wire "github.com/einmal/einmal/internal/smpp"
 )
 
@@ -32,7 +33,8 @@ type Config struct {
 	// RegisteredDelivery asks for receipts (section 5.2.17): 1. Set NoReceipts to ask for none.
 	RegisteredDelivery uint8
 	NoReceipts         bool
-	Addresses          *AddressRules // DefaultAddressRules
+	Receipts           receipt.Settings // what the connection declares of its receipts
+	Addresses          *AddressRules    // DefaultAddressRules
 
 	// After a lost connection or a refused bind the pause grows from BackoffMin (1 s) to BackoffMax (60 s),
 	// with jitter. After a refused password or system id it is BackoffRefused (5 min): accounts get locked.

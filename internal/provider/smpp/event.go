@@ -20,7 +20,7 @@ func (p *Provider) handle(s *wire.Session, pdu *wire.PDU, raw []byte, err error)
 	event := provider.RawEvent{Payload: raw, Peer: s.Peer(), Bind: p.cfg.Name}
 	switch pdu.Command {
 	case wire.CmdDeliverSM, wire.CmdDataSM:
-		event.Parsed = parse(pdu, err)
+		event.Parsed = Reader{p.cfg.Receipts}.parse(pdu, err)
 		p.taker.put(arrival{event, func(status wire.Status) { s.Answer(pdu, status) }})
 	case wire.CmdAlertNotification:
 		event.Parsed = provider.Parsed{Kind: provider.KindOther, Parser: inboundParser}
@@ -31,13 +31,10 @@ func (p *Provider) handle(s *wire.Session, pdu *wire.PDU, raw []byte, err error)
 	}
 }
 
-// Parse reads a stored PDU again, as it is read when it arrives.
-func Parse(raw []byte) provider.Parsed {
-	pdu, err := wire.Decode(raw)
-	return parse(&pdu, err)
-}
+// Parse reads a stored PDU of a connection that declares nothing of its receipts.
+func Parse(raw []byte) provider.Parsed { return Reader{}.Read(raw) }
 
-func parse(pdu *wire.PDU, err error) provider.Parsed {
+func (r Reader) parse(pdu *wire.PDU, err error) provider.Parsed {
 	out := provider.Parsed{Parser: inboundParser, Extra: map[string]string{}}
 	if err != nil {
 		out.Kind, out.Problem = provider.KindUnreadable, clean(err.Error())
@@ -46,11 +43,11 @@ func parse(pdu *wire.PDU, err error) provider.Parsed {
 	out.Warnings = pdu.Warnings
 	esm := addresses(&out, pdu.Body)
 	octets := text(&out, pdu, esm)
-	switch kindOf(pdu, esm) {
+	switch r.kindOf(pdu, esm, out.DataCoding, octets) {
 	case provider.KindReceipt:
-		readReceipt(&out, pdu, octets)
+		r.readReceipt(&out, pdu, octets)
 	case provider.KindIntermediate:
-		readReceipt(&out, pdu, octets)
+		r.readReceipt(&out, pdu, octets)
 		if out.Kind == provider.KindReceipt {
 			out.Kind = provider.KindIntermediate
 		}
@@ -106,8 +103,9 @@ func text(out *provider.Parsed, pdu *wire.PDU, esm uint8) []byte {
 }
 
 // kindOf looks at the type bits alone: UDHI may be set beside them. A centre that sets none is believed to
-// send a receipt only where both TLVs of one are there; a text that looks like one may be a person's.
-func kindOf(pdu *wire.PDU, esm uint8) provider.EventKind {
+// send a receipt only where both TLVs of one are there; a text that looks like one may be a person's, and is one only
+// where the connection declares that its receipts come so.
+func (r Reader) kindOf(pdu *wire.PDU, esm uint8, coding int, octets []byte) provider.EventKind {
 	switch esm & wire.ESMTypeMask {
 	case wire.ESMReceipt:
 		return provider.KindReceipt
@@ -116,6 +114,9 @@ func kindOf(pdu *wire.PDU, esm uint8) provider.EventKind {
 	case 0:
 		_, id := pdu.TLV(wire.TagReceiptedMessageID)
 		if _, state := pdu.TLV(wire.TagMessageState); id && state {
+			return provider.KindReceipt
+		}
+		if r.Receipts.Unmarked && receipt.ParseText(receiptText(coding, octets)).Problem == "" {
 			return provider.KindReceipt
 		}
 		return provider.KindInbound
@@ -145,108 +146,4 @@ func readInbound(out *provider.Parsed, pdu *wire.PDU, octets []byte) {
 // clean makes what a peer sent fit to be kept as text: U+0000 and broken UTF-8 become U+FFFD.
 func clean(s string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(s, string(utf8.RuneError)), "\x00", string(utf8.RuneError))
-}
-
-// receiptText reads a receipt's octets. Its fields are ASCII whatever data_coding says; only UCS-2 changes
-// them. Reading them as the default alphabet would turn the underscore of an id into another character.
-func receiptText(coding int, octets []byte) string {
-	if coding == int(gsm.CodingUCS2) {
-		s, _ := gsm.Decode(gsm.CodingUCS2, octets)
-		return s
-	}
-	return string(octets)
-}
-
-// readReceipt reads a receipt from its TLVs and its text. The id of the TLV is preferred, the status of the
-// text, where it is one that is documented.
-func readReceipt(out *provider.Parsed, pdu *wire.PDU, octets []byte) {
-	out.Kind, out.Parser = provider.KindReceipt, receipt.Parser
-	if ref, ok := pdu.TLV(wire.TagUserMessageReference); ok && len(ref) == 2 {
-		out.Reference, out.HasReference = uint16(ref[0])<<8|uint16(ref[1]), true
-	}
-	t := receipt.ParseText(receiptText(out.DataCoding, octets))
-	receiptFields(out, t)
-	receiptID(out, pdu, t.ID)
-	networkError(out, pdu)
-	state, known := receiptState(out, pdu, t.Stat)
-	switch {
-	case len(out.ExternalID) == 0 && !out.HasReference:
-		unreadable(out, t.Problem, "no message id")
-	case out.Problem != "":
-		unreadable(out, out.Problem, "")
-	case !known && out.Status == "":
-		unreadable(out, t.Problem, "no status")
-	case state == receipt.EnRoute || state == receipt.Accepted:
-		out.Kind = provider.KindIntermediate
-	}
-}
-
-func unreadable(out *provider.Parsed, problem, otherwise string) {
-	if problem == "" {
-		problem = otherwise
-	}
-	out.Kind, out.Problem = provider.KindUnreadable, problem
-}
-
-func receiptFields(out *provider.Parsed, t receipt.Text) {
-	out.SubmitDate, out.DoneDate, out.ErrorCode = clean(t.SubmitDate), clean(t.DoneDate), clean(t.Err)
-	for name, value := range map[string]string{"sub": t.Sub, "dlvrd": t.Dlvrd} {
-		if value != "" {
-			out.Extra[name] = clean(value)
-		}
-	}
-}
-
-func receiptID(out *provider.Parsed, pdu *wire.PDU, fromText string) {
-	id, _ := pdu.TLVString(wire.TagReceiptedMessageID)
-	switch {
-	case id == "":
-		id = fromText
-	case fromText != "" && fromText != id:
-		out.Extra["text_id"] = clean(fromText) // another base, or cut to ten characters
-	}
-	if id != "" {
-		out.ExternalID = []byte(id)
-	}
-}
-
-// networkError reads network_error_code: a network type and a code, or the three digits that some centres put
-// there.
-func networkError(out *provider.Parsed, pdu *wire.PDU) {
-	v, ok := pdu.TLV(wire.TagNetworkErrorCode)
-	if !ok || len(v) != 3 {
-		return
-	}
-	code := string(v)
-	if strings.Trim(code, "0123456789") != "" {
-		code = strconv.Itoa(int(v[0])) + "/" + strconv.Itoa(int(v[1])<<8|int(v[2]))
-	}
-	out.Extra["network_error_code"] = code
-	setDefault(&out.ErrorCode, code)
-}
-
-// receiptState fills in the status as received and the state that it is documented to mean.
-func receiptState(out *provider.Parsed, pdu *wire.PDU, stat string) (receipt.State, bool) {
-	out.Status = clean(stat)
-	state, _, known := receipt.StateOfSMPP(stat)
-	if n, ok := pdu.TLVUint(wire.TagMessageState); ok && n <= 0xFF {
-		out.Extra["message_state"] = strconv.FormatUint(uint64(n), 10)
-		byNumber, final, listed := receipt.StateOfMessageState(uint8(n))
-		switch {
-		case known && listed && byNumber != state && final && state.Final():
-			out.Problem = "stat and message_state name two different final states"
-			return "", false
-		case known && listed && byNumber != state:
-			out.Warnings = append(out.Warnings, "message_state and stat differ, stat was read")
-		case !known:
-			state, known = byNumber, listed
-		}
-		setDefault(&out.Status, "message_state "+strconv.FormatUint(uint64(n), 10))
-	}
-	if known {
-		out.State = string(state)
-	} else if out.Status != "" {
-		out.Warnings = append(out.Warnings, "the status is not in the table")
-	}
-	return state, known
 }

@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/einmal/einmal/internal/domain/receipt"
 	"github.com/einmal/einmal/internal/provider"
 	"github.com/einmal/einmal/internal/provider/smpp"
 	wire "github.com/einmal/einmal/internal/smpp"
@@ -227,5 +229,59 @@ func TestAReceiptThatContradictsItself(t *testing.T) {
 	raw = receiptPDU(t, &wire.Message{ShortMessage: []byte("id:9 stat:DELIVRD err:000")}, wire.TLV{Tag: wire.TagMessageState, Value: []byte{1}})
 	if got := smpp.Parse(raw); got.Kind != provider.KindReceipt || got.State != "delivered" {
 		t.Errorf("it was read as %+v", got)
+	}
+}
+
+// What a connection declares of its receipts' words holds for it alone; what was received stays beside it.
+//
+// covers: R6, R7, R8, C18
+func TestDeclaredMeanings(t *testing.T) {
+	raw := deliver(t, 0x04, 0, "id:1216080510463401720 sub:001 dlvrd:001 submit date:1608051046 done date:0000000000 stat:FAILED err:002 Text:")
+	declared := smpp.Reader{Receipts: receipt.Settings{
+		States: map[string]receipt.State{"FAILED": receipt.Undelivered, "MESSAGE_STATE 9": receipt.Undelivered},
+		Errors: map[string]string{"002": "call barred"}, Zone: time.UTC,
+	}}
+	p, plain := declared.Read(raw), smpp.Parse(raw)
+	if p.Kind != provider.KindReceipt || p.Status != "FAILED" || p.State != "undelivered" || p.ErrorCode != "002" || p.ErrorMeaning != "call barred" {
+		t.Errorf("declared: %+v", p)
+	}
+	if p.DoneDate != "0000000000" || !p.DoneAt.IsZero() || p.SubmittedAt.Format(time.RFC3339) != "2016-08-05T10:46:00Z" {
+		t.Errorf("dates: %+v", p)
+	}
+	if plain.State != "" || plain.ErrorMeaning != "" || !plain.SubmittedAt.IsZero() || plain.Parser == p.Parser {
+		t.Errorf("not declared: %+v", plain)
+	}
+	skipped := deliver(t, 0x04, 0, "", tlv(wire.TagReceiptedMessageID, "7\x00"), tlv(wire.TagMessageState, "\x09"))
+	if got := declared.Read(skipped); got.State != "undelivered" || got.Status != "message_state 9" {
+		t.Errorf("a number that is declared: %+v", got)
+	}
+	if got := smpp.Parse(skipped); got.State != "" || got.Kind != provider.KindReceipt {
+		t.Errorf("a number that is not: %+v", got)
+	}
+}
+
+// A receipt without the class of one is told by its text where the connection declares that receipts come so, and
+// what has no id and status stays a person's message there, too.
+//
+// covers: R7, C24
+func TestUnmarkedReceipts(t *testing.T) {
+	unmarked := smpp.Reader{Receipts: receipt.Settings{Unmarked: true}}
+	for text, want := range map[string]provider.EventKind{
+		"id:9001 sub:001 dlvrd:001 stat:DELIVRD err:000 text:": provider.KindReceipt,
+		"id:9001 stat:ENROUTE":                                 provider.KindIntermediate,
+		"Your id: 9 is ready":                                  provider.KindInbound,
+		"id:9001 thank you":                                    provider.KindInbound,
+		"STOP":                                                 provider.KindInbound,
+	} {
+		raw := deliver(t, 0, 0, text)
+		if got := unmarked.Read(raw); got.Kind != want {
+			t.Errorf("%q is %s, want %s", text, got.Kind, want)
+		}
+		if got := smpp.Parse(raw); got.Kind != provider.KindInbound {
+			t.Errorf("%q is %s where nothing is declared", text, got.Kind)
+		}
+	}
+	if got := unmarked.Read(deliver(t, 0x08, 0, "id:9001 stat:DELIVRD")); got.Kind != provider.KindOther {
+		t.Errorf("a handset's acknowledgement is %s", got.Kind)
 	}
 }

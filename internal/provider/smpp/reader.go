@@ -11,13 +11,18 @@ import (
 	wire "github.com/einmal/einmal/internal/smpp"
 )
 
-// Reader reads stored PDUs again. It implements provider.Reader.
-type Reader struct{}
+// Reader reads PDUs, as they arrive and again when they are stored. It implements provider.Reader.
+type Reader struct {
+	Receipts receipt.Settings // what the connection declares of its receipts
+}
 
 var _ provider.Reader = Reader{}
 
 // Read implements provider.Reader.
-func (Reader) Read(payload []byte) provider.Parsed { return Parse(payload) }
+func (r Reader) Read(payload []byte) provider.Parsed {
+	pdu, err := wire.Decode(payload)
+	return r.parse(&pdu, err)
+}
 
 // headerSize is a PDU's header, which never holds a text (section 3.2).
 const headerSize = 16

@@ -1,0 +1,132 @@
+package app
+
+import (
+	"fmt"
+	"time"
+	_ "time/tzdata" // zones, also where the machine has none
+
+	"github.com/einmal/einmal/internal/domain/receipt"
+)
+
+// Declared is what is known of a connection's receipts, from the carrier's manual or from its support. All of it may
+// be left out: then ids are opaque, statuses mean what they mean everywhere, and dates stay as received.
+type Declared struct {
+	// DeliveredMeans is what stands behind "delivered": the handset has it, or the carrier's network does.
+	DeliveredMeans string `yaml:"delivered_means,omitempty"`
+	IDs            IDs    `yaml:"ids,omitempty"`
+	// Zone is where the carrier's clock stands, such as UTC or Europe/Berlin.
+	Zone string `yaml:"zone,omitempty"`
+	// States are the carrier's own statuses and what each means; Errors its error codes, in its words.
+	States map[string]string `yaml:"states,omitempty"`
+	Errors map[string]string `yaml:"errors,omitempty"`
+	// Unmarked: receipts come without the receipt bit in esm_class. What a handset sends may then pass for one.
+	Unmarked  bool      `yaml:"unmarked,omitempty"`
+	Confirmed Confirmed `yaml:"confirmed,omitempty"`
+}
+
+// IDs says how message ids are written. See receipt.IDs.
+type IDs struct {
+	Response string `yaml:"response,omitempty"` // opaque, hex, decimal
+	Receipt  string `yaml:"receipt,omitempty"`
+	Case     string `yaml:"case,omitempty"`  // exact, insensitive
+	Zeros    string `yaml:"zeros,omitempty"` // exact, ignored
+	First    int    `yaml:"first,omitempty"` // only so many octets are compared
+	Last     int    `yaml:"last,omitempty"`
+}
+
+// Confirmed says who vouches for what is declared, since when, and where it is written.
+type Confirmed struct {
+	By     string `yaml:"by,omitempty"`
+	On     string `yaml:"on,omitempty"` // a day, 2026-11-01
+	Source string `yaml:"source,omitempty"`
+}
+
+// What "delivered" may mean.
+const (
+	meansHandset = "handset"
+	meansNetwork = "network"
+)
+
+// mostDeclared bounds how many statuses and codes a connection may declare, and how long each may be.
+const (
+	mostDeclared    = 1000
+	longestDeclared = 200
+)
+
+func (d Declared) check() error {
+	if d.DeliveredMeans != "" && d.DeliveredMeans != meansHandset && d.DeliveredMeans != meansNetwork {
+		return fmt.Errorf("delivered_means: write handset or network")
+	}
+	ids, err := d.IDs.read()
+	if err != nil {
+		return fmt.Errorf("ids.%w", err)
+	}
+	if err := ids.Check(); err != nil {
+		return fmt.Errorf("ids.%w", err)
+	}
+	if _, err := d.settings(); err != nil {
+		return err
+	}
+	return d.Confirmed.check()
+}
+
+func (c Confirmed) check() error {
+	if c == (Confirmed{}) {
+		return nil
+	}
+	if _, err := time.Parse(time.DateOnly, c.On); err != nil {
+		return fmt.Errorf("confirmed.on: write a day, such as 2026-11-01")
+	}
+	if c.By == "" || c.Source == "" {
+		return fmt.Errorf("confirmed: say by whom, and in which source it is written")
+	}
+	return nil
+}
+
+func (i IDs) read() (receipt.IDs, error) {
+	d := receipt.IDs{Response: receipt.Form(i.Response), Receipt: receipt.Form(i.Receipt), First: i.First, Last: i.Last}
+	for _, s := range []struct {
+		name, value, loose string
+		to                 *bool
+	}{{"case", i.Case, "insensitive", &d.AnyCase}, {"zeros", i.Zeros, "ignored", &d.AnyZeros}} {
+		if s.value != "" && s.value != "exact" && s.value != s.loose {
+			return d, fmt.Errorf("%s: write exact or %s", s.name, s.loose)
+		}
+		*s.to = s.value == s.loose
+	}
+	return d, nil
+}
+
+// settings are those of the parser.
+func (d Declared) settings() (receipt.Settings, error) {
+	s := receipt.Settings{Unmarked: d.Unmarked, Errors: d.Errors, States: make(map[string]receipt.State, len(d.States))}
+	if len(d.States) > mostDeclared || len(d.Errors) > mostDeclared {
+		return s, fmt.Errorf("states, errors: at most %d of each", mostDeclared)
+	}
+	for status, name := range d.States {
+		state, ok := receipt.ParseState(name)
+		key := receipt.ParseStatus(status)
+		switch _, twice := s.States[key]; {
+		case !ok:
+			return s, fmt.Errorf("states.%s: the states are %v", status, receipt.States)
+		case key == "" || len(key) > longestDeclared:
+			return s, fmt.Errorf("states: a status has 1 to %d octets", longestDeclared)
+		case twice:
+			return s, fmt.Errorf("states.%s: is there twice; upper and lower case are the same", status)
+		}
+		s.States[key] = state
+	}
+	for code, words := range d.Errors {
+		if code == "" || len(code) > longestDeclared || words == "" || len(words) > longestDeclared {
+			return s, fmt.Errorf("errors: a code and its meaning have 1 to %d octets each", longestDeclared)
+		}
+	}
+	if d.Zone != "" {
+		zone, err := time.LoadLocation(d.Zone)
+		if err != nil || d.Zone == "Local" {
+			return s, fmt.Errorf("zone: write a name such as UTC or Europe/Berlin")
+		}
+		s.Zone = zone
+	}
+	return s, nil
+}
