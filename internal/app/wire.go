@@ -87,7 +87,7 @@ func (a *App) buildFlows(context.Context) error {
 	a.relay = relay.New(relay.Config{Store: a.store, Keep: time.Duration(a.cfg.Feed.Keep), Log: a.log, Metrics: relay.NewMetrics(a.metrics)})
 	a.receipts = receipt.New(receipt.Config{
 		Store: a.store, Rules: a.rules(), Committed: a.relay.Wake, Log: a.log, Metrics: receipt.NewMetrics(a.metrics),
-		Connections: map[int64]receipt.Connection{c.id: {Name: c.name, EchoesReference: echo, Simulated: a.simulated}},
+		Connections: map[int64]receipt.Connection{c.id: {Name: c.name, IDSpace: c.space, EchoesReference: echo, Simulated: a.simulated}},
 	})
 	dispatched := dispatch.NewMetrics(a.metrics)
 	a.sweeper = dispatch.NewSweeper(dispatch.SweepConfig{Store: a.store, Rules: a.rules(), Log: a.log, Metrics: dispatched, Committed: a.swept})

@@ -51,6 +51,17 @@ type ReceiptLog interface {
 	PostponeReceipts(ctx context.Context, ids []ident.Receipt, d time.Duration) error
 	// FinishReceipts takes receipts off the list that need no effect, such as inbound messages.
 	FinishReceipts(ctx context.Context, ids []ident.Receipt) error
+	// AwaitedIDs lists the message ids of a connection's attempts whose messages may still get a receipt, looking at
+	// no more than scan messages from the cursor on; it returns the cursor to go on from, zero after the last one.
+	AwaitedIDs(ctx context.Context, connection int64, from Cursor, scan int) ([]AwaitedID, Cursor, error)
+}
+
+// AwaitedID is the message id of one part of one attempt.
+type AwaitedID struct {
+	Message       ident.Message
+	Attempt, Part uint16
+	ExternalID    []byte
+	Answered      bool // the id is the answer's; else a receipt brought it
 }
 
 // DueReceipt is a stored receipt on the list of work.

@@ -57,6 +57,8 @@ type Registry interface {
 	Meta(ctx context.Context, name string) (string, error)
 	// EnsureMeta stores the value if there is none, and returns the one that is there then.
 	EnsureMeta(ctx context.Context, name, value string) (string, error)
+	// SetMeta stores the value, whatever is there.
+	SetMeta(ctx context.Context, name, value string) error
 
 	// EnsureSealingKey returns the key of a tenant and day (UTC, days since 1970), wrapped; it stores the given
 	// one if there is none.

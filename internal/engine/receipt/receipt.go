@@ -21,11 +21,15 @@ type Store interface {
 	DueReceipts(ctx context.Context, limit int) ([]store.DueReceipt, error)
 	PostponeReceipts(ctx context.Context, ids []ident.Receipt, d time.Duration) error
 	FinishReceipts(ctx context.Context, ids []ident.Receipt) error
+	AwaitedIDs(ctx context.Context, connection int64, from store.Cursor, scan int) ([]store.AwaitedID, store.Cursor, error)
+	Meta(ctx context.Context, name string) (string, error)
+	SetMeta(ctx context.Context, name, value string) error
 }
 
 // Connection is what matters about a connection here.
 type Connection struct {
 	Name            string
+	IDSpace         int64
 	EchoesReference bool // it is declared that receipts carry our own reference
 	Simulated       bool
 }
@@ -82,6 +86,7 @@ func (w *Worker) Start(ctx context.Context) {
 		w.done.Go(func() { w.work(ctx, mine) })
 	}
 	w.done.Go(func() { w.sweepLoop(ctx) })
+	w.done.Go(func() { w.rekeyLoop(ctx) })
 }
 
 // Stop settles what was offered and ends. When ctx ends first, the rest stays on the list of work.

@@ -32,12 +32,14 @@ type list struct {
 	finished []ident.Receipt
 	putOff   []ident.Receipt
 	answer   func(news []store.News) ([]store.Settled, error)
+	awaited  [][]store.AwaitedID // pages of connection 1
+	meta     map[string]string
 	hold     chan struct{} // Settle waits for it, unless it is nil
 	settled  chan int      // receives how many each Settle and each Finish took
 }
 
 func newList() *list {
-	return &list{settled: make(chan int, 1000), answer: func(n []store.News) ([]store.Settled, error) { return make([]store.Settled, len(n)), nil }}
+	return &list{meta: map[string]string{}, settled: make(chan int, 1000), answer: func(n []store.News) ([]store.Settled, error) { return make([]store.Settled, len(n)), nil }}
 }
 
 func (l *list) Settle(_ context.Context, news []store.News, _ store.Rules) ([]store.Settled, error) {
@@ -78,6 +80,34 @@ func (l *list) FinishReceipts(_ context.Context, ids []ident.Receipt) error {
 	defer l.mu.Unlock()
 	l.finished = append(l.finished, ids...)
 	l.settled <- len(ids)
+	return nil
+}
+
+func (l *list) AwaitedIDs(_ context.Context, connection int64, from store.Cursor, _ int) ([]store.AwaitedID, store.Cursor, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if connection != 1 || len(l.awaited) == 0 {
+		return nil, store.Cursor{}, nil
+	}
+	next := from
+	next.ReadyAt++
+	ids := l.awaited[from.ReadyAt]
+	if int(next.ReadyAt) == len(l.awaited) {
+		next = store.Cursor{}
+	}
+	return ids, next, nil
+}
+
+func (l *list) Meta(_ context.Context, name string) (string, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.meta[name], nil
+}
+
+func (l *list) SetMeta(_ context.Context, name, value string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.meta[name] = value
 	return nil
 }
 

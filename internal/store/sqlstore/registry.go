@@ -187,6 +187,7 @@ func (s *Store) PolicyVersions(ctx context.Context, name string, limit int) ([]s
 var (
 	readMeta   = define(`select value from meta where name = {1}`)
 	insertMeta = define(`insert into meta (name, value) select {1}, {2} where true on conflict (name) do nothing`)
+	setMeta    = define(`insert into meta (name, value) select {1}, {2} where true on conflict (name) do update set value = excluded.value`)
 )
 
 // Meta implements store.Registry.
@@ -197,6 +198,14 @@ func (s *Store) Meta(ctx context.Context, name string) (string, error) {
 		return "", nil
 	}
 	return value, unavailable(err)
+}
+
+// SetMeta implements store.Registry.
+func (s *Store) SetMeta(ctx context.Context, name, value string) error {
+	return s.once(ctx, func(t *tx) error {
+		_, err := t.exec(t.ctx, setMeta, nil, name, value)
+		return err
+	})
 }
 
 // EnsureMeta implements store.Registry.

@@ -118,3 +118,62 @@ func testOpaqueIDs(t *testing.T, h Harness) {
 	w.state(o.Message, message.Delivered)
 	w.exceptions()
 }
+
+// Ids that were registered before a form was declared are listed to be registered under it, with who wrote them, and
+// telling their answers again changes nothing but that.
+//
+// covers: R4, R5, C13
+func testAwaitedIDs(t *testing.T, h Harness) {
+	w := newWorld(t, h)
+	ctx := context.Background()
+	var opened []store.Opened
+	for i, id := range []string{"7B1C9F2E", "7B1C9F2F", "7B1C9F30"} {
+		o := w.attempt(ask{event: "awaited", version: id, to: 53})
+		opened = append(opened, o)
+		if i == 2 { // its answer was lost
+			w.settle(w.outcome(o, message.OutcomeUnknown, ""), w.receipt(id, o.Reference, "en_route", 53))
+			continue
+		}
+		w.settle(w.outcome(o, message.OutcomeAccepted, id))
+	}
+	w.settle(w.receipt("7B1C9F2F", -1, "delivered", 53)) // final: nothing is awaited
+	early := w.receipt("2065473326", -1, "delivered", 53)
+	w.settle(early)
+	var found []store.AwaitedID
+	for from, rounds := (store.Cursor{}), 0; ; rounds++ {
+		ids, next, err := w.AwaitedIDs(ctx, w.conn, from, 1)
+		must(t, err)
+		found = append(found, ids...)
+		if from = next; from == (store.Cursor{}) {
+			break
+		}
+		if rounds > 10 {
+			t.Fatal("the list has no end")
+		}
+	}
+	if len(found) != 2 || string(found[0].ExternalID) != "7B1C9F2E" && string(found[1].ExternalID) != "7B1C9F2E" {
+		t.Fatalf("awaited are %+v", found)
+	}
+	w.declare(receipt.IDs{Response: receipt.Hex, Receipt: receipt.Decimal})
+	for _, a := range found {
+		if a.Answered != (string(a.ExternalID) == "7B1C9F2E") {
+			t.Errorf("%q: answered %v", a.ExternalID, a.Answered)
+		}
+		again := store.News{IDSpace: w.space, Connection: w.conn, Reference: -1, Evidence: evidence.Evidence{
+			Kind: evidence.Outcome, Message: a.Message, Attempt: a.Attempt, Part: a.Part, Outcome: message.OutcomeAccepted, ExternalID: a.ExternalID,
+		}}
+		w.settle(again, again)
+	}
+	early.GraceOver = true // it waited under its letters alone, and finds its attempt when its time to wait is over
+	w.settle(early)
+	w.state(opened[0].Message, message.Delivered)
+	events, err := w.Events(ctx, w.tenant, opened[0].Message, 0, 100)
+	must(t, err)
+	if len(events) != 3 {
+		t.Errorf("the history has %d lines, want 3: %+v", len(events), events)
+	}
+	if ids, _, err := w.AwaitedIDs(ctx, w.conn+1, store.Cursor{}, 10); err != nil || len(ids) != 0 {
+		t.Errorf("another connection awaits %d ids: %v", len(ids), err)
+	}
+	w.exceptions()
+}

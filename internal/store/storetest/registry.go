@@ -57,6 +57,11 @@ func testRegistry(t *testing.T, h Harness) {
 	}
 	first, err := s.EnsureMeta(ctx, "check", "one")
 	must(t, err)
+	must(t, s.SetMeta(ctx, "moving", "one"))
+	must(t, s.SetMeta(ctx, "moving", "two"))
+	if moved, err := s.Meta(ctx, "moving"); err != nil || moved != "two" {
+		t.Errorf("a value that was set again is %q: %v", moved, err)
+	}
 	second, err := s.EnsureMeta(ctx, "check", "two")
 	must(t, err)
 	if first != "one" || second != "one" {

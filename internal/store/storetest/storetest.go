@@ -74,6 +74,7 @@ func Run(t *testing.T, h Harness) {
 		"IDsInTwoBases":        testIDsInTwoBases,
 		"IDsThatAreTwoNumbers": testIDsThatAreTwoNumbers,
 		"OpaqueIDs":            testOpaqueIDs,
+		"AwaitedIDs":           testAwaitedIDs,
 		"LostAnswerByEcho":     testLostAnswerByEcho,
 		"LostAnswerPaired":     testLostAnswerPaired,
 		"RepeatedReceipt":      testRepeatedReceipt,
