@@ -70,8 +70,16 @@ type Decider interface {
 	// Decide decides a batch in its order, in one transaction. A nil error says that every result without an
 	// Err of its own is durable. ErrPolicyChanged: the head is another policy; nothing was decided.
 	Decide(ctx context.Context, batch []Submission, decide DecideFunc) ([]Decided, error)
+	// AnswersSent ends the keys that messages hold until their answers got out (D18). Each key at most once.
+	AnswersSent(ctx context.Context, sent []AnswerSent) error
 	// Preview decides without locks and writes nothing (dry_run).
 	Preview(ctx context.Context, s Submission, decide DecideFunc) (intent.Result, error)
+}
+
+// AnswerSent is an answer that got out to its caller: the key under which that was waited for, and its message.
+type AnswerSent struct {
+	Key     intent.Key
+	Message ident.Message
 }
 
 // ErrPolicyChanged says that a request was prepared under a policy that is not in force any more: prepare it

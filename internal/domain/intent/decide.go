@@ -43,6 +43,9 @@ func reserveIdempotency(r *Request, f *Facts, res *Result) {
 // byIntent compares the request with the message that holds its key, if one does. The key of this very text
 // comes first, where there is one: its window may run longer than that of the first text's message.
 func byIntent(r *Request, f *Facts) Result {
+	if u := f.Holders[r.Keys.Unanswered]; !r.Keys.Unanswered.IsZero() && u != nil && f.Now < u.Ends {
+		return askedAgain(r, f, match{u, r.Keys.Unanswered})
+	}
 	if v := f.Holders[r.Keys.Variant]; !r.Keys.Variant.IsZero() && v != nil && v.Live(f.Now) {
 		return repeat(r, f, match{v, r.Keys.Variant}, true)
 	}
@@ -105,6 +108,7 @@ func allow(r *Request, f *Facts, class Class, reason Reason, compared match) Res
 	if !r.Keys.Variant.IsZero() {
 		res.hold(f, r.Keys.Variant, h)
 	}
+	res.awaitAnswer(r, f)
 	return res
 }
 
@@ -120,6 +124,7 @@ func repeat(r *Request, f *Facts, held match, sameText bool) Result {
 	res := Result{Kind: Decided, Decision: suppress(r, f, held, sameText)}
 	if r.Purpose.Mode == policy.Monitor {
 		res.Decision.letThrough(r)
+		res.awaitAnswer(r, f)
 	} else {
 		f.repeat(held.key, r, &res)
 	}

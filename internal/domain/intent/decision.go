@@ -79,7 +79,7 @@ type Decision struct {
 	// Compared is the message that the request was compared with; zero: there was none.
 	Compared ident.Message
 	// MatchedKey is the key under which that message was found, where it is not the request's intent key: that of
-	// an older policy version (D6), or that of the intent with this very text (D17).
+	// an older policy version (D6), that of the intent with this very text (D17), or that of an answer under way (D18).
 	MatchedKey Key
 	MappedBy   string // the policy's rule that gave purpose and event; "": none
 }

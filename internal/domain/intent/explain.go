@@ -41,7 +41,7 @@ var nextWords = map[message.State]string{
 func explainRepeat(r *Request, h *Holder, sameText bool, now clock.Micros) string {
 	var b strings.Builder
 	m, sent := h.Message, r.Purpose.Mode == policy.Monitor
-	fmt.Fprintf(&b, "Message %s for the same %s %s%s.", m.ID, keyWords(r.Purpose), stateWords[m.State], ago(now.Sub(m.Since)))
+	fmt.Fprintf(&b, "Message %s for the same %s %s.", m.ID, keyWords(r.Purpose), standing(m, now))
 	if failed(m.State) {
 		fmt.Fprintf(&b, " Its window is still open, and the purpose %s permits no retry.", r.Purpose.Name)
 	} else if next := nextWords[m.State]; next != "" && !sent {
@@ -88,12 +88,28 @@ var partWords = map[policy.KeyPart]string{
 }
 
 func keyWords(p policy.Purpose) string {
+	if p.Unnamed { // all that there is
+		return "destination, text and whatever else it names"
+	}
 	words := []string{"purpose", "destination"}
 	for _, part := range p.Key {
 		words = append(words, partWords[part])
 	}
 	last := len(words) - 1
 	return strings.Join(words[:last], ", ") + " and " + words[last]
+}
+
+// standing says in which state a message is, and since when.
+func standing(m MessageFacts, now clock.Micros) string {
+	d := now.Sub(m.Since)
+	switch m.State {
+	case message.Held, message.Pending, message.Sending, message.EnRoute, message.RetryDue:
+		if d < time.Second {
+			return stateWords[m.State]
+		}
+		return stateWords[m.State] + ", since" + strings.TrimSuffix(ago(d), " ago")
+	}
+	return stateWords[m.State] + ago(d)
 }
 
 // ago writes " 42 s ago", in one unit, rounded down.

@@ -34,6 +34,13 @@ func VariantForm(intentKey, textKey Key) []byte {
 	return f.bytes
 }
 
+// UnansweredForm is the clear form of the key of an intent whose answer is on its way.
+func UnansweredForm(intentKey Key) []byte {
+	f := newForm("unanswered")
+	f.raw(intentKey[:])
+	return f.bytes
+}
+
 // TextForm is the clear form of a text's fingerprint (D17). It is taken for each tenant apart, so that equal
 // texts of two tenants cannot be told.
 func TextForm(r *Request, text string) []byte {

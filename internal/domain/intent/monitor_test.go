@@ -103,7 +103,41 @@ func TestWhatIsLetThroughHoldsNothing(t *testing.T) {
 	}
 }
 
-// A request that names no purpose is told from others by all that it has, and is never held back.
+// A request that names no purpose is held back while the answer to an equal one may be lost, and no longer.
+//
+// covers: D18
+func TestUnnamedAndUnanswered(t *testing.T) {
+	purpose, _ := policy.Builtin().Unnamed()
+	w := newWorld()
+	ask := func() (*Request, Decision) {
+		r := seal(&Request{Tenant: 1, PolicyID: "builtin@1", Purpose: purpose, To: number("+12025550143"), Sender: "s"}, "text")
+		r.Keys.Unanswered = hashed(UnansweredForm(r.Keys.Intent))
+		return r, w.decide(r)[0].Decision
+	}
+	first, _ := ask()
+	w.now = w.now.Add(policy.UnnamedWindow - time.Second)
+	if _, d := ask(); d.Action != Suppress || d.Reason != ReasonUnanswered || d.Message.ID != first.Message || d.MatchedKey != first.Keys.Unanswered {
+		t.Fatalf("while the answer may be lost: %+v", d)
+	}
+	w.now = w.now.Add(2 * time.Second)
+	second, d := ask()
+	if d.Action != Allow {
+		t.Fatalf("after two minutes: %+v", d)
+	}
+	w.holders[second.Keys.Unanswered].Message.State = message.Delivered
+	if _, d := ask(); d.Action != Suppress || !strings.Contains(d.Explanation, "was reported delivered") {
+		t.Errorf("delivered, and the answer lost: %+v", d)
+	}
+	w.holders[second.Keys.Unanswered].Ends = w.now // its answer got out
+	if _, d := ask(); d.Action != Allow || d.Would != Suppress || d.Compared != first.Message {
+		t.Errorf("once the answer got out: %+v", d)
+	}
+	if h := w.holders[second.Keys.Unanswered]; h.Ends <= w.now {
+		t.Error("the last answer is not awaited")
+	}
+}
+
+// A request that names no purpose is told from others by all that it has.
 //
 // covers: D1, D18
 func TestUnnamed(t *testing.T) {

@@ -61,6 +61,8 @@ type Keys struct {
 	// Variant is the key of this intent with this very text. It is set where the policy lets another text
 	// through as a new version, so that the same other text twice is still one message (D17).
 	Variant Key
+	// Unanswered is held by the last message of requests without a purpose until its answer got out (D18).
+	Unanswered Key
 }
 
 // Idempotency is what came with a client's Idempotency-Key header.

@@ -46,6 +46,8 @@ func (*canceller) Cancel(context.Context, ident.Partition, ident.Message, string
 	return nil, nil
 }
 
+func (*canceller) AnswerSent(*outbound.Answer) {}
+
 func BenchmarkBare(b *testing.B) {
 	drive(b, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var in submitBody

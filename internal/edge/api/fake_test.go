@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -169,7 +170,9 @@ type fakeOutbound struct {
 	got    []outbound.Submission
 	answer outbound.Answer
 	err    error
-	panics any // the value to panic with; nil: none
+	panics any           // the value to panic with; nil: none
+	gone   chan struct{} // closed once a request is decided on, which then lasts until its caller goes away; nil: no
+	sent   atomic.Int32  // answers that got out
 
 	cancelled struct {
 		tenant         ident.Partition
@@ -178,10 +181,16 @@ type fakeOutbound struct {
 	message *store.Message
 }
 
-func (f *fakeOutbound) Submit(_ context.Context, s outbound.Submission) (outbound.Answer, error) {
+func (f *fakeOutbound) AnswerSent(*outbound.Answer) { f.sent.Add(1) }
+
+func (f *fakeOutbound) Submit(ctx context.Context, s outbound.Submission) (outbound.Answer, error) {
 	f.got = append(f.got, s)
 	if f.panics != nil {
 		panic(f.panics)
+	}
+	if f.gone != nil {
+		close(f.gone)
+		<-ctx.Done()
 	}
 	return f.answer, f.err
 }

@@ -39,6 +39,15 @@ func (a *API) submit(w http.ResponseWriter, r *http.Request) {
 	}
 	buf.out = appendAnswer(buf.out[:0], &got)
 	writeAnswer(w, &got, buf.out)
+	if got.Awaited() && gotOut(w, r) {
+		a.cfg.Outbound.AnswerSent(&got)
+	}
+}
+
+// gotOut reports whether the answer left in time, to somebody who was still there (D18). What the network does with
+// it is not known; a caller who hears nothing of it asks again, and that is then a repeat like any other.
+func gotOut(w http.ResponseWriter, r *http.Request) bool {
+	return http.NewResponseController(w).Flush() == nil && r.Context().Err() == nil
 }
 
 func readSubmission(r *http.Request, body []byte, who principal) (outbound.Submission, error) {

@@ -103,6 +103,21 @@ func (m *memory) write(s store.Submission, res intent.Result) {
 	}
 }
 
+func (m *memory) AnswersSent(_ context.Context, sent []store.AnswerSent) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.fail != nil {
+		return m.fail
+	}
+	for _, s := range sent {
+		if r, there := m.register[s.Key]; there && r.Owner == s.Message {
+			r.Ends = m.now
+			m.register[s.Key] = r
+		}
+	}
+	return nil
+}
+
 func (m *memory) Preview(_ context.Context, s store.Submission, decide store.DecideFunc) (intent.Result, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

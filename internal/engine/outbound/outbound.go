@@ -52,6 +52,8 @@ type Answer struct {
 	Simulated bool // the connection is a simulator
 	Encoding  Encoding
 	Parts     int
+
+	Unanswered intent.Key // held until somebody says that this answer got out; zero: nothing waits for that
 }
 
 // Store is the part of the store that is needed.
@@ -97,6 +99,7 @@ type Service struct {
 	contents *Contents
 	policies *policies
 	flows    *flows
+	answers  answers
 	writers  writers
 	metrics  *metrics
 }
@@ -107,6 +110,7 @@ func New(cfg Config) *Service {
 		cfg: cfg, contents: NewContents(cfg.Sealer),
 		policies: &policies{store: cfg.Store}, flows: newFlows(cfg.Store),
 	}
+	s.answers.store, s.answers.log = cfg.Store, cfg.Log
 	s.writers = newWriters(cfg.Batch, s.decide)
 	s.metrics = newMetrics(cfg.Metrics, s.writers.waiting)
 	return s
@@ -148,4 +152,7 @@ func (s *Service) checkIdentity(ctx context.Context) error {
 }
 
 // Close refuses new requests, finishes those that wait for their decision, and returns.
-func (s *Service) Close() { s.writers.close() }
+func (s *Service) Close() {
+	s.writers.close()
+	s.answers.close()
+}

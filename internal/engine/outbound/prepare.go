@@ -32,6 +32,9 @@ func (s *Service) request(sub *Submission, c *checked, p *inForce, made ids) *in
 	if c.purpose.OnOtherText == policy.OtherTextAllow {
 		r.Keys.Variant = s.key(intent.VariantForm(r.Keys.Intent, r.TextKey))
 	}
+	if c.purpose.Unnamed {
+		r.Keys.Unanswered = s.key(intent.UnansweredForm(r.Keys.Intent))
+	}
 	r.Keys.Older = s.olderKeys(r, p)
 	return r
 }

@@ -122,11 +122,16 @@ func (s *Service) queued(ctx context.Context, sub *Submission, out store.Submiss
 	case intent.Stormed:
 		return Answer{}, storm(decided.Result)
 	}
-	return s.answer(encoding, decided.Result), nil
+	answer := s.answer(encoding, decided.Result)
+	if allowed(decided) {
+		answer.Unanswered = out.Keys.Unanswered
+	}
+	return answer, nil
 }
 
 // decide is one batch. It runs on a context of its own: a caller that goes away takes nothing back.
 func (s *Service) decide(batch []store.Submission) ([]store.Decided, error) {
+	s.answers.before(batch)
 	decided, err := s.cfg.Store.Decide(context.Background(), batch, fold)
 	if err != nil {
 		return nil, err

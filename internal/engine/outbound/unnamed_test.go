@@ -1,11 +1,13 @@
 package outbound
 
 import (
+	"context"
 	"strings"
 	"testing"
 
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/ground/fault"
+	"github.com/einmal/einmal/internal/store"
 )
 
 // bare is a request that names nothing.
@@ -16,7 +18,7 @@ func bare(text string) Submission {
 // covers: D18
 func TestRequestsWithoutAPurpose(t *testing.T) {
 	b := newBench(t)
-	first, again, other := b.submit(bare(text)), b.submit(bare(text)), b.submit(bare(text+"!"))
+	first, again, other := b.told(bare(text)), b.told(bare(text)), b.told(bare(text+"!"))
 	if first.Decision.Action != intent.Allow || first.Decision.Would != 0 || first.Decision.Rule != "unnamed.window" {
 		t.Errorf("the first: %+v", first.Decision)
 	}
@@ -37,9 +39,76 @@ func TestRequestsWithoutAPurpose(t *testing.T) {
 	}
 }
 
+// told submits a request whose answer gets out.
+func (b *bench) told(s Submission) Answer {
+	b.t.Helper()
+	a := b.submit(s)
+	b.AnswerSent(&a)
+	return a
+}
+
+// The same request before its answer got out is its caller asking again; after that it is meant.
+//
+// covers: D18
+func TestAnswersThatNeverGotOut(t *testing.T) {
+	b := newBench(t)
+	first := b.submit(bare(text))
+	if !first.Awaited() {
+		t.Fatal("nobody waits for the answer to get out")
+	}
+	again := b.submit(bare(text))
+	if d := again.Decision; d.Action != intent.Suppress || d.Reason != intent.ReasonUnanswered || d.Message.ID != first.Decision.Message.ID || again.Awaited() {
+		t.Fatalf("the caller's next try: %+v", d)
+	}
+	b.AnswerSent(&first)
+	second := b.submit(bare(text))
+	if d := second.Decision; d.Action != intent.Allow || d.Would != intent.Suppress {
+		t.Errorf("after the answer got out: %+v", d)
+	}
+	if d := b.submit(bare(text)).Decision; d.Action != intent.Suppress || d.Message.ID != second.Decision.Message.ID {
+		t.Errorf("before the second answer got out: %+v", d)
+	}
+	b.AnswerSent(&first) // again, and late: the key is the second message's now
+	if d := b.submit(bare(text)).Decision; d.Action != intent.Suppress {
+		t.Errorf("an old answer freed the key: %+v", d)
+	}
+	if named := b.submit(order("A-1")); named.Awaited() {
+		t.Error("an answer is awaited for a request with a purpose")
+	}
+}
+
+// What is known of answers is written down without anybody asking, and at the end.
+//
+// covers: D18
+func TestAnswersAreWrittenDown(t *testing.T) {
+	b := newBench(t)
+	told := make(chan []store.AnswerSent, 1)
+	b.answers.store = recorded(told)
+	first := b.submit(bare(text))
+	b.AnswerSent(&first)
+	if got := <-told; len(got) != 1 || got[0].Message != first.Decision.Message.ID {
+		t.Errorf("written down: %v", got)
+	}
+	last := b.submit(bare("another"))
+	b.AnswerSent(&last)
+	b.Close()
+	if got := <-told; len(got) != 1 || got[0].Message != last.Decision.Message.ID {
+		t.Errorf("at the end: %v", got)
+	}
+}
+
+type recorded chan []store.AnswerSent
+
+func (r recorded) AnswersSent(_ context.Context, sent []store.AnswerSent) error {
+	r <- sent
+	return nil
+}
+
 // covers: D18
 func TestAPolicyMayRefuseThem(t *testing.T) {
-	b := newBench(t, func(c *Config) { c.Policy = version(1, strings.Replace(testPolicy, "region: US", "region: US\nunnamed: refuse", 1)) })
+	b := newBench(t, func(c *Config) {
+		c.Policy = version(1, strings.Replace(testPolicy, "region: US", "region: US\nunnamed: refuse", 1))
+	})
 	f := b.refused(bare(text), fault.Invalid)
 	if len(f.Fields) != 1 || f.Fields[0].Pointer != "#/purpose" || !strings.Contains(f.Fields[0].Detail, "alert, login, order, sale") {
 		t.Errorf("fields %q", f.Fields)
@@ -53,7 +122,9 @@ func TestAPolicyMayRefuseThem(t *testing.T) {
 //
 // covers: X3, D8
 func TestModeMonitor(t *testing.T) {
-	b := newBench(t, func(c *Config) { c.Policy = version(1, strings.Replace(testPolicy, "region: US", "region: US\nmode: monitor", 1)) })
+	b := newBench(t, func(c *Config) {
+		c.Policy = version(1, strings.Replace(testPolicy, "region: US", "region: US\nmode: monitor", 1))
+	})
 	first, again := b.submit(keyed(order("A-1"), "k")), b.submit(order("A-1"))
 	if d := again.Decision; d.Action != intent.Allow || d.Would != intent.Suppress || d.Compared != first.Decision.Message.ID || !strings.Contains(d.Explanation, "shop@1 only monitors") {
 		t.Errorf("a repeat: %+v", d)

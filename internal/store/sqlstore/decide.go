@@ -129,6 +129,9 @@ func intentSlots(r *intent.Request) []slot {
 	if !r.Keys.Variant.IsZero() {
 		keys = append(keys, slot{intent.SpaceIntent, r.Keys.Variant})
 	}
+	if !r.Keys.Unanswered.IsZero() {
+		keys = append(keys, slot{intent.SpaceIntent, r.Keys.Unanswered})
+	}
 	return keys
 }
 

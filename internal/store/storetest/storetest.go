@@ -49,6 +49,7 @@ func Run(t *testing.T, h Harness) {
 		"StormIsOver":          testStormIsOver,
 		"Preview":              testPreview,
 		"PolicyChanges":        testPolicyChanges,
+		"AnswersSent":          testAnswersSent,
 		"Monitor":              testMonitor,
 		"OlderKey":             testOlderKey,
 		"Racers":               testRacers,

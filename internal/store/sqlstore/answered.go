@@ -1,0 +1,35 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/einmal/einmal/internal/domain/intent"
+	"github.com/einmal/einmal/internal/store"
+)
+
+// AnswersSent implements store.Decider. Closing a key twice, or one that another message holds by now, changes
+// nothing.
+func (s *Store) AnswersSent(ctx context.Context, sent []store.AnswerSent) error {
+	if len(sent) == 0 {
+		return nil
+	}
+	return single(s.persist(ctx, false, func(t *tx, _ bool) error {
+		keys, closed := &rows{}, &rows{}
+		for _, a := range sent {
+			keys.add(intent.SpaceIntent, a.Key)
+		}
+		if err := t.query(t.ctx, lockKeys, keys, func(*sql.Rows) error { return nil }); err != nil {
+			return err
+		}
+		now, err := t.now(t.ctx)
+		if err != nil {
+			return err
+		}
+		for _, a := range sent {
+			closed.add(intent.SpaceIntent, a.Key, a.Message, now)
+		}
+		_, err = t.exec(t.ctx, closeKeys, closed)
+		return err
+	}))
+}
