@@ -66,6 +66,8 @@ type Outcome struct {
 	// PauseConnection asks for a pause of the whole connection with an alarm: the account or the bind is
 	// wrong, and other messages would fare no better.
 	PauseConnection bool
+	// SlowDown asks for a lower rate of the whole connection.
+	SlowDown bool
 	// Late marks an answer that came after Unknown had been reported for this submission: evidence.
 	Late bool
 }

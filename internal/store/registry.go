@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/einmal/einmal/internal/domain/flow"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
 )
@@ -11,15 +12,15 @@ import (
 // FlowSpec is what one queue of waiting messages has in common.
 type FlowSpec struct {
 	Connection int64
-	Lane       int // 0 is the most urgent
+	Lane       int // flow.Urgent is the most urgent
 	Tenant     ident.Partition
 	Sender     string
+	Purpose    string
 }
 
-// Flow is a queue of waiting messages with its immutable number.
-type Flow struct {
-	ID int64
-	FlowSpec
+// Place is where the flow stands in the queue.
+func (f FlowSpec) Place() flow.Place {
+	return flow.Place{Connection: f.Connection, Lane: f.Lane, Tenant: f.Tenant}
 }
 
 // PolicyVersion is a stored policy file. Versions are never changed or removed.
@@ -36,9 +37,8 @@ type Registry interface {
 	// EnsureConnection returns the number of the connection of that name. idSpace is the name of the connection
 	// whose id space it shares; empty: its own.
 	EnsureConnection(ctx context.Context, name, idSpace string) (id, space int64, err error)
+	// EnsureFlow returns the immutable number of a flow, of which flow.PlaceOf gives the place.
 	EnsureFlow(ctx context.Context, spec FlowSpec) (int64, error)
-	// Flows lists a connection's flows in the order of their lanes.
-	Flows(ctx context.Context, connection int64) ([]Flow, error)
 	// ConnectionNames gives every connection's name by its number.
 	ConnectionNames(ctx context.Context) (map[int64]string, error)
 

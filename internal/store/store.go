@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/einmal/einmal/internal/domain/evidence"
+	"github.com/einmal/einmal/internal/domain/flow"
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
@@ -90,10 +91,22 @@ var ErrPolicyChanged = errors.New("the policy in force has changed")
 type ClaimSpec struct {
 	Node       ident.Node
 	Connection int64
-	Flows      []int64 // in the order in which to take from them
-	Limit      int     // at most so many messages
-	PerFlow    int     // at most so many of one flow
+	Room       flow.Room
+	Rates      flow.Rates  // of the connection and of its senders; nil: none
+	Turns      *flow.Turns // whose turn it is; read, not changed; nil: from the beginning
 	Lease      time.Duration
+}
+
+// Claims is what a claim got.
+type Claims struct {
+	Taken   []Claimed       // in the order in which they are to leave
+	Expired []ident.Message // their validity was over when their turn came: they were left where they are
+	Turn    flow.Turn       // for the node's Turns
+	// More says that flows with credit may have more than was taken. Partial says that not every flow was looked
+	// at; with nothing taken the next claim, under the turns of this one, looks at others.
+	More, Partial bool
+	Stopped       int           // flows with work, of those looked at, that a stop holds
+	Wait          time.Duration // until the first credit that was lacking; 0: none was
 }
 
 // Claimed is a message that a node owns until its lease ends.
@@ -135,9 +148,10 @@ type OpenSpec struct {
 
 // Dispatcher hands out work.
 type Dispatcher interface {
-	// Claim takes messages that are due: state pending, validity not over. Messages that another transaction
-	// has locked are passed over.
-	Claim(ctx context.Context, spec ClaimSpec) ([]Claimed, error)
+	// Claim takes messages that are due: state pending, validity not over, no stop in force that holds their flow,
+	// credit left where there is a rate. How many of which flow is flow.Deal's to say. Messages that another
+	// transaction has locked are passed over.
+	Claim(ctx context.Context, spec ClaimSpec) (Claims, error)
 	// OpenAttempts opens an attempt for each claim whose fence is still the message's and whose lease runs.
 	// Claims that are lost are left out of the answer.
 	OpenAttempts(ctx context.Context, spec OpenSpec, claims []Claimed) ([]Opened, error)

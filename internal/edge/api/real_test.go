@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/einmal/einmal/internal/domain/evidence"
+	"github.com/einmal/einmal/internal/domain/flow"
 	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/domain/policy"
 	"github.com/einmal/einmal/internal/engine/outbound"
@@ -143,11 +144,9 @@ func (h *house) take(o *household) {
 func (h *house) attempt(o *household) store.Opened {
 	h.t.Helper()
 	ctx, node := context.Background(), ident.NewNode()
-	flow, err := h.store.EnsureFlow(ctx, store.FlowSpec{Connection: h.conn, Lane: 2, Tenant: o.id, Sender: "SHOP"})
+	claims, err := h.store.Claim(ctx, store.ClaimSpec{Node: node, Connection: h.conn, Room: flow.Room{All: 1, Lower: 1}, Lease: time.Minute})
 	must(h.t, err)
-	claims, err := h.store.Claim(ctx, store.ClaimSpec{Node: node, Connection: h.conn, Flows: []int64{flow}, Limit: 1, PerFlow: 1, Lease: time.Minute})
-	must(h.t, err)
-	opened, err := h.store.OpenAttempts(ctx, store.OpenSpec{Node: node, Connection: h.conn, IDSpace: h.space, AnswerBy: time.Minute}, claims)
+	opened, err := h.store.OpenAttempts(ctx, store.OpenSpec{Node: node, Connection: h.conn, IDSpace: h.space, AnswerBy: time.Minute}, claims.Taken)
 	must(h.t, err)
 	if len(opened) != 1 || opened[0].Message != o.message {
 		h.t.Fatalf("%d attempts were opened", len(opened))

@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/einmal/einmal/internal/domain/evidence"
+	"github.com/einmal/einmal/internal/domain/flow"
 	"github.com/einmal/einmal/internal/ground/chaos"
 	"github.com/einmal/einmal/internal/store"
 )
@@ -15,6 +17,15 @@ type claim struct {
 	deadline time.Time // no first byte is written later
 }
 
+// claimer is what the claiming goroutine remembers from claim to claim.
+type claimer struct {
+	turns flow.Turns
+	woken bool          // somebody has news since the last claim
+	last  time.Time     // when that was
+	vain  int           // claims in a row that got nothing and had not looked at every flow
+	wait  time.Duration // until somebody has credit who lacked it; 0: nobody did
+}
+
 // found says what a round of the claiming loop ended with.
 type found int
 
@@ -23,6 +34,14 @@ const (
 	foundAll                 // nothing else is due
 	foundNoRoom              // nothing more may be claimed now
 	foundError               // the store did not answer
+)
+
+const (
+	// batchRest is how long claims rest at least where credit is lacking: better some messages then than one now.
+	batchRest = flow.Ahead / 2
+	// maxVain bounds the claims in a row that get nothing, where so many flows wait under a stop or for their time
+	// that one claim does not see all of them.
+	maxVain = 128
 )
 
 // claimLoop claims as long as there is work and room for it.
@@ -36,15 +55,13 @@ func (d *Dispatcher) claimLoop(ctx context.Context) {
 	}
 }
 
-// rest waits for what makes another round worth it: a decision if there was no work, room if there was none,
+// rest waits for what makes another round worth it: a decision, room if there was none, credit if that was lacking,
 // and in any case a time, since messages become due by the store's clock alone.
 func (d *Dispatcher) rest(ctx context.Context, timer *time.Timer, f found) {
-	wake, changed := d.wake, d.cfg.Provider.Changed()
-	wait := d.cfg.Poll
+	wake, room, changed, wait := d.wake, d.room, d.cfg.Provider.Changed(), d.cfg.Poll
 	switch {
-	case f == foundAll && d.flows.asked:
-		wait = min(wait, flowsRest)
-		changed = nil
+	case f == foundAll && d.claimer.wait > 0:
+		wait, room, changed = min(wait, max(d.claimer.wait, batchRest)), nil, nil
 	case f == foundAll:
 		changed = nil
 	case f == foundError:
@@ -53,9 +70,9 @@ func (d *Dispatcher) rest(ctx context.Context, timer *time.Timer, f found) {
 	timer.Reset(wait)
 	select {
 	case <-wake:
-		d.flows.asked = true
+		d.claimer.woken = true
 	case <-changed:
-	case <-d.room:
+	case <-room:
 	case <-timer.C:
 	case <-d.stopping:
 	case <-ctx.Done():
@@ -67,62 +84,76 @@ func (d *Dispatcher) claimOnce(ctx context.Context) found {
 	// The instant is taken before the store is asked: the lease that it gives ends later than we believe, never
 	// earlier.
 	asked := time.Now()
-	limit := d.roomFor(asked)
-	if limit <= 0 {
+	room := d.roomFor(asked)
+	if room.All == 0 || room.Lower == 0 && !d.worthLooking(asked) {
 		return foundNoRoom
 	}
-	if err := d.refreshFlows(ctx, asked); err != nil {
-		d.logError(ctx, "the list of flows could not be read", err)
-		return foundError
-	}
-	if len(d.flows.list) == 0 {
-		return foundAll
-	}
-	perFlow := d.perFlow(limit)
+	d.claimer.woken, d.claimer.last = false, asked
 	got, err := d.cfg.Store.Claim(ctx, store.ClaimSpec{
-		Node: d.cfg.Node, Connection: d.cfg.Connection.ID, Flows: d.flows.order(),
-		Limit: limit, PerFlow: perFlow, Lease: d.cfg.Lease,
+		Node: d.cfg.Node, Connection: d.cfg.Connection.ID, Room: room, Turns: &d.claimer.turns, Lease: d.cfg.Lease,
+		Rates: d.cfg.Connection.Rates.Slowed(d.pause.share(asked)),
 	})
 	if err != nil {
 		d.logError(ctx, "no message could be claimed", err)
 		return foundError
 	}
-	return d.handOn(got, asked.Add(d.cfg.Lease-d.cfg.Margin), limit, perFlow)
+	d.claimer.turns.Take(got.Turn)
+	d.claimer.wait = got.Wait
+	d.handOn(got, asked.Add(d.cfg.Lease-d.cfg.Margin))
+	return d.claimer.found(got)
 }
 
-func (d *Dispatcher) handOn(got []store.Claimed, deadline time.Time, limit, perFlow int) found {
-	capped := d.flows.took(got, perFlow)
-	if len(got) == 0 {
+// worthLooking reports whether a code may have come, where there is room for nothing else.
+func (d *Dispatcher) worthLooking(now time.Time) bool {
+	return d.claimer.woken || now.Sub(d.claimer.last) >= d.cfg.Poll
+}
+
+func (c *claimer) found(got store.Claims) found {
+	if len(got.Taken) > 0 {
+		c.vain = 0
+		if got.More || got.Partial {
+			return foundMore
+		}
 		return foundAll
+	}
+	if c.vain++; got.Partial && c.vain < maxVain {
+		return foundMore
+	}
+	c.vain = 0
+	if got.More {
+		return foundNoRoom
+	}
+	return foundAll
+}
+
+func (d *Dispatcher) handOn(got store.Claims, deadline time.Time) {
+	for _, m := range got.Expired { // sooner than the sweep would come to them
+		d.owe(store.News{Evidence: evidence.Evidence{Kind: evidence.ValidityEnded, Message: m}, Reference: -1})
+	}
+	if len(got.Taken) == 0 {
+		return
 	}
 	chaos.At(chaos.ClaimCommitted)
-	d.cfg.Metrics.claimed.WithLabelValues(d.cfg.Connection.Name).Add(float64(len(got)))
-	claims := make([]claim, len(got))
-	for i, c := range got {
+	d.cfg.Metrics.claimed.WithLabelValues(d.cfg.Connection.Name).Add(float64(len(got.Taken)))
+	claims := make([]claim, len(got.Taken))
+	for i, c := range got.Taken {
 		claims[i] = claim{c, deadline}
+		d.reserved.add(c, 1)
 	}
-	d.reserved.Add(int64(len(claims)))
 	d.claims.put(claims...)
-	if len(got) < limit && !capped {
-		return foundAll
-	}
-	return foundMore
 }
 
 // roomFor is how many messages may be claimed now.
-func (d *Dispatcher) roomFor(now time.Time) int {
+func (d *Dispatcher) roomFor(now time.Time) flow.Room {
 	if !d.slot.held(now) || d.pause.on(now) || d.unsettled.Load() >= maxUnsettled {
-		return 0
+		return flow.Room{}
 	}
-	return min(d.cfg.Provider.Free()-int(d.reserved.Load()), maxBatch)
-}
-
-// perFlow leaves the neighbours of a flow that has thousands waiting half of every claim.
-func (d *Dispatcher) perFlow(limit int) int {
-	if len(d.flows.list) == 1 {
-		return limit
-	}
-	return (limit + 1) / 2
+	return flow.Window{
+		Free:   d.cfg.Provider.Free(),
+		Flying: int(d.flying.all.Load()), FlyingLower: int(d.flying.lower.Load()),
+		Reserved: int(d.reserved.all.Load()), ReservedLower: int(d.reserved.lower.Load()),
+		Pace: d.pause.share(now),
+	}.Room()
 }
 
 // lateEvery is how often late claims are told of at most: a store that is slow makes thousands of them.

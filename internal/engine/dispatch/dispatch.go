@@ -17,6 +17,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/einmal/einmal/internal/domain/flow"
 	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/provider"
 	"github.com/einmal/einmal/internal/store"
@@ -29,13 +30,13 @@ type Connection struct {
 	Name            string
 	EchoesReference bool // receipts carry our own reference
 	Simulated       bool
-	Slots           int // how many nodes may be bound at the same time; 1
+	Slots           int        // how many nodes may be bound at the same time; 1
+	Rates           flow.Rates // nil: as fast as the window lets
 }
 
 // Store is the part of the store that is needed.
 type Store interface {
-	Flows(ctx context.Context, connection int64) ([]store.Flow, error)
-	Claim(ctx context.Context, spec store.ClaimSpec) ([]store.Claimed, error)
+	Claim(ctx context.Context, spec store.ClaimSpec) (store.Claims, error)
 	OpenAttempts(ctx context.Context, spec store.OpenSpec, claims []store.Claimed) ([]store.Opened, error)
 	store.Settler
 	store.Slots
@@ -76,8 +77,8 @@ const (
 	defaultPause    = 30 * time.Second
 	longestPause    = 5 * time.Minute
 
-	maxBatch     = 256  // messages in one transaction of any stage
-	maxUnsettled = 4096 // outcomes that wait for the store; beyond it nothing more is claimed
+	maxBatch     = flow.MostAtOnce // messages in one transaction of any stage
+	maxUnsettled = 4096            // outcomes that wait for the store; beyond it nothing more is claimed
 	// stages is how many transactions of one kind may run at the same time. On the embedded store they join one
 	// commit; on a server a second one hides the round trip of the first.
 	stages = 2
@@ -85,17 +86,17 @@ const (
 
 // Dispatcher serves one connection on one node.
 type Dispatcher struct {
-	cfg   Config
-	flows flows
-	slot  slot
-	pause pause
-	late  lateness
+	cfg     Config
+	claimer claimer
+	slot    slot
+	pause   pause
+	late    lateness
 
 	claims   *pile[claim]      // claimed, no attempt yet
 	outcomes *pile[store.News] // reported, not committed yet
 
-	reserved  atomic.Int64 // claimed and not submitted yet: room at the provider that is taken
-	flying    atomic.Int64 // submitted and not answered yet
+	reserved  load         // claimed and not submitted yet: room at the provider that is taken
+	flying    load         // submitted and not answered yet
 	unsettled atomic.Int64 // in outcomes, or in a transaction
 
 	wake     chan struct{} // a decision was committed
@@ -105,7 +106,7 @@ type Dispatcher struct {
 	stopOnce sync.Once
 	cancel   context.CancelFunc
 
-	claimer, openers, settlers, renewer sync.WaitGroup
+	claiming, openers, settlers, renewer sync.WaitGroup
 
 	firstBackoff time.Duration
 }
@@ -116,8 +117,8 @@ func New(cfg Config) *Dispatcher {
 	return &Dispatcher{
 		cfg:      cfg,
 		pause:    pause{first: cfg.Pause, next: cfg.Pause},
-		claims:   newPile[claim](),
-		outcomes: newPile[store.News](),
+		claims:   newPile(func(c claim) bool { return urgent(c.Claimed) }),
+		outcomes: newPile(func(store.News) bool { return false }),
 		wake:     make(chan struct{}, 1),
 		room:     make(chan struct{}, 1),
 		landed:   make(chan struct{}, 1),
@@ -152,7 +153,7 @@ func (d *Dispatcher) Start(ctx context.Context) {
 		d.outcomes.abandon()
 	})
 	d.renewer.Go(func() { d.keepSlot(ctx) })
-	d.claimer.Go(func() { d.claimLoop(ctx) })
+	d.claiming.Go(func() { d.claimLoop(ctx) })
 	for range stages {
 		d.openers.Go(func() { d.openLoop(ctx) })
 		d.settlers.Go(func() { d.settleLoop(ctx) })
@@ -171,7 +172,7 @@ func (d *Dispatcher) Stop(ctx context.Context) error {
 	stop := context.AfterFunc(ctx, d.cancel)
 	defer stop()
 
-	d.claimer.Wait()
+	d.claiming.Wait()
 	d.claims.close()
 	d.openers.Wait()
 	err := d.cfg.Provider.Stop(ctx)
@@ -185,7 +186,7 @@ func (d *Dispatcher) Stop(ctx context.Context) error {
 
 // awaitLanding waits for the reports that a provider gives while or after it stops.
 func (d *Dispatcher) awaitLanding(ctx context.Context) {
-	for d.flying.Load() > 0 {
+	for d.flying.all.Load() > 0 {
 		select {
 		case <-d.landed:
 		case <-ctx.Done():

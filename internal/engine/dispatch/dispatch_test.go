@@ -3,14 +3,13 @@ package dispatch
 import (
 	"context"
 	"errors"
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/einmal/einmal/internal/domain/evidence"
+	"github.com/einmal/einmal/internal/domain/flow"
 	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/ground/fault"
-	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/provider"
 	"github.com/einmal/einmal/internal/store"
 )
@@ -31,7 +30,7 @@ func TestOutcomesSettleTheirMessages(t *testing.T) {
 		"throttled":           {provider.Outcome{Kind: provider.Throttled}, message.Pending, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, p := newMemory(oneFlow()), newCarrier(10)
+			s, p := newMemory(), newCarrier(10)
 			start(t, config(s, p))
 			m := s.put(16)
 			p.next(t).report(c.outcome)
@@ -51,7 +50,7 @@ func TestOutcomesSettleTheirMessages(t *testing.T) {
 //
 // covers: D9, R15
 func TestAnAttemptIsStoredBeforeItIsSubmitted(t *testing.T) {
-	s, p := newMemory(oneFlow()), newCarrier(10)
+	s, p := newMemory(), newCarrier(10)
 	start(t, config(s, p))
 	m := s.put(16)
 	got := p.next(t)
@@ -73,7 +72,7 @@ func TestAnAttemptIsStoredBeforeItIsSubmitted(t *testing.T) {
 
 // A throttled message is tried again by a new attempt.
 func TestAThrottledMessageGetsAnotherAttempt(t *testing.T) {
-	s, p := newMemory(oneFlow()), newCarrier(10)
+	s, p := newMemory(), newCarrier(10)
 	start(t, config(s, p))
 	m := s.put(16)
 	p.next(t).report(provider.Outcome{Kind: provider.Throttled})
@@ -87,7 +86,7 @@ func TestAThrottledMessageGetsAnotherAttempt(t *testing.T) {
 
 // covers: I9
 func TestALateAnswerSettlesTheUnknown(t *testing.T) {
-	s, p := newMemory(oneFlow()), newCarrier(10)
+	s, p := newMemory(), newCarrier(10)
 	start(t, config(s, p))
 	m := s.put(16)
 	got := p.next(t)
@@ -108,7 +107,7 @@ func TestALateAnswerSettlesTheUnknown(t *testing.T) {
 //
 // covers: I9, O6
 func TestAnAnswerAfterTheLeaseIsMerged(t *testing.T) {
-	s, p := newMemory(oneFlow()), newCarrier(10)
+	s, p := newMemory(), newCarrier(10)
 	start(t, config(s, p))
 	m := s.put(16)
 	got := p.next(t)
@@ -128,7 +127,7 @@ func TestAnAnswerAfterTheLeaseIsMerged(t *testing.T) {
 //
 // covers: I9
 func TestTheDeadlineCountsFromBeforeTheClaim(t *testing.T) {
-	s, p := newMemory(oneFlow()), newCarrier(10)
+	s, p := newMemory(), newCarrier(10)
 	hold := make(chan struct{})
 	s.hold["Claim"] = hold
 	cfg := config(s, p)
@@ -152,11 +151,11 @@ func TestTheDeadlineCountsFromBeforeTheClaim(t *testing.T) {
 //
 // covers: I9
 func TestAClaimThatIsTooLateIsGivenBack(t *testing.T) {
-	s, p := newMemory(oneFlow()), newCarrier(10)
+	s, p := newMemory(), newCarrier(10)
 	d := New(config(s, p))
 	m := s.put(16)
-	claimed, _ := s.Claim(t.Context(), store.ClaimSpec{Flows: []int64{16}, Limit: 1, PerFlow: 1, Lease: time.Minute})
-	d.open(t.Context(), []claim{{claimed[0], time.Now()}})
+	claimed, _ := s.Claim(t.Context(), store.ClaimSpec{Room: flow.Room{All: 1}, Lease: time.Minute})
+	d.open(t.Context(), []claim{{claimed.Taken[0], time.Now()}})
 	batch, _ := d.outcomes.take(10)
 	if len(batch) != 1 || batch[0].Kind != evidence.Returned || batch[0].Fence != 1 || s.calls["OpenAttempts"] != 0 {
 		t.Fatalf("the store is told %+v after %d opened attempts", batch, s.calls["OpenAttempts"])
@@ -170,7 +169,7 @@ func TestAClaimThatIsTooLateIsGivenBack(t *testing.T) {
 //
 // covers: I5, I9
 func TestASubmissionPastItsDeadlineIsNotWritten(t *testing.T) {
-	s, p := newMemory(oneFlow()), newCarrier(10)
+	s, p := newMemory(), newCarrier(10)
 	cfg := config(s, p)
 	cfg.Lease, cfg.Margin = 200*time.Millisecond, 190*time.Millisecond
 	slow := true
@@ -210,7 +209,7 @@ func TestATextThatCannotBeOpened(t *testing.T) {
 		"store away": {fault.New(fault.Unavailable, "later"), false, CodeContentWaits},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, p := newMemory(oneFlow()), newCarrier(10)
+			s, p := newMemory(), newCarrier(10)
 			cfg := config(s, p)
 			cfg.Open = func(context.Context, store.Opened) (string, error) { return "", c.err }
 			start(t, cfg)
@@ -230,7 +229,7 @@ func TestATextThatCannotBeOpened(t *testing.T) {
 
 // No more is claimed than the provider has room for, whatever is under way between claim and submission.
 func TestClaimsKeepToTheWindow(t *testing.T) {
-	s, p := newMemory(oneFlow()), newCarrier(3)
+	s, p := newMemory(), newCarrier(3)
 	start(t, config(s, p))
 	for range 20 {
 		s.put(16)
@@ -244,64 +243,6 @@ func TestClaimsKeepToTheWindow(t *testing.T) {
 			t.Fatalf("%d submissions are under way, the window is 3", flying)
 		}
 		got.report(accepted)
-	}
-}
-
-// While one flow has thousands waiting, a neighbour's message and one of an urgent lane leave before 200 more.
-//
-// covers: D19, I20
-func TestAFloodDoesNotStarveItsNeighbours(t *testing.T) {
-	flood, neighbour := oneFlow(), oneFlow()
-	flood.Lane, neighbour.ID, neighbour.Lane = 1, 17, 1
-	urgent := store.Flow{ID: 18, FlowSpec: store.FlowSpec{Lane: 0}}
-	s, p := newMemory(urgent, flood, neighbour), newCarrier(50)
-	for range 600 {
-		s.put(16)
-	}
-	d := start(t, config(s, p))
-	for range 50 { // the flood fills the window
-		p.next(t).report(accepted)
-	}
-	late := map[ident.Message]int{s.put(17): 0, s.put(18): 0}
-	d.Wake()
-	for i := 1; i <= 200; i++ {
-		got := p.next(t)
-		for m := range late {
-			if got.Attempt == AttemptID(m, 1, 1) {
-				delete(late, m)
-			}
-		}
-		if got.report(accepted); len(late) == 0 {
-			break
-		}
-	}
-	if len(late) > 0 {
-		t.Errorf("%d of the two others still wait after 200 more of the flood", len(late))
-	}
-	p.onStop = p.answerAll
-}
-
-// A flow never fills a claim while there are others.
-func TestAClaimLeavesRoomForTheNeighbours(t *testing.T) {
-	d := New(config(newMemory(), newCarrier(9)))
-	d.flows.replace([]store.Flow{{ID: 20}})
-	alone := d.perFlow(9)
-	d.flows.replace([]store.Flow{{ID: 20}, {ID: 21}})
-	if among := d.perFlow(9); alone != 9 || among != 5 || d.perFlow(1) != 1 {
-		t.Errorf("of a claim of 9 one flow may give %d alone and %d among others, want 9 and 5", alone, among)
-	}
-}
-
-func TestFlowsTakeTurnsWithinTheirLane(t *testing.T) {
-	f := flows{}
-	f.replace([]store.Flow{{ID: 20, FlowSpec: store.FlowSpec{Lane: 1}}, {ID: 21, FlowSpec: store.FlowSpec{Lane: 1}}, {ID: 22}})
-	f.took([]store.Claimed{{Flow: 20}}, 5)
-	if capped := f.took([]store.Claimed{{Flow: 22}, {Flow: 22}}, 2); !capped {
-		t.Error("a flow that gave all it may does not count as capped")
-	}
-	f.replace([]store.Flow{{ID: 20, FlowSpec: store.FlowSpec{Lane: 1}}, {ID: 21, FlowSpec: store.FlowSpec{Lane: 1}}, {ID: 22}})
-	if got, want := f.order(), []int64{22, 21, 20}; !slices.Equal(got, want) {
-		t.Errorf("the order is %v, want %v", got, want)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/einmal/einmal/internal/domain/evidence"
+	"github.com/einmal/einmal/internal/domain/flow"
 	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/fault"
@@ -28,7 +29,6 @@ const patience = 10 * time.Second // for what is signalled; no test waits that l
 // the domain's own code.
 type memory struct {
 	mu       sync.Mutex
-	flows    []store.Flow
 	cases    map[ident.Message]*evidence.Case
 	order    []ident.Message
 	fail     func(method string, n int) error // n counts the calls of the method from 1
@@ -40,12 +40,15 @@ type memory struct {
 	opens    []store.OpenSpec
 	news     []store.News
 	validity map[ident.Message]bool
+	purse    flow.Purse
+	partial  int // so many claims say that they have not looked at every flow
+	expired  []ident.Message
 	changed  chan struct{} // closed and made anew after each change
 }
 
-func newMemory(flows ...store.Flow) *memory {
+func newMemory() *memory {
 	return &memory{
-		flows: flows, cases: map[ident.Message]*evidence.Case{}, calls: map[string]int{}, validity: map[ident.Message]bool{},
+		cases: map[ident.Message]*evidence.Case{}, calls: map[string]int{}, validity: map[ident.Message]bool{},
 		hold: map[string]chan struct{}{}, changed: make(chan struct{}),
 		fail: func(string, int) error { return nil },
 	}
@@ -86,39 +89,55 @@ func (s *memory) put(flow int64) ident.Message {
 	return m
 }
 
-func (s *memory) Flows(context.Context, int64) ([]store.Flow, error) {
-	if err := s.call("Flows"); err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Clone(s.flows), nil
-}
-
-func (s *memory) Claim(_ context.Context, spec store.ClaimSpec) ([]store.Claimed, error) {
+// Claim takes from flows as a store does: the deal is the domain's own.
+func (s *memory) Claim(_ context.Context, spec store.ClaimSpec) (store.Claims, error) {
 	if err := s.call("Claim"); err != nil {
-		return nil, err
+		return store.Claims{}, err
 	}
-	var got []store.Claimed
+	var got store.Claims
 	s.change(func() {
 		s.specs = append(s.specs, spec)
-		given := map[int64]int{}
-		for _, flow := range spec.Flows {
-			for _, id := range s.order {
-				c := s.cases[id]
-				_, ready := c.Schedule(0)
-				due := c.State == message.Pending && c.Flow == flow && ready <= now()
-				if !due || len(got) == spec.Limit || given[flow] == spec.PerFlow {
-					continue
-				}
-				given[flow]++
-				c.Fence++
-				c.Leased, c.State, c.ReadyAt = true, message.Sending, now().Add(spec.Lease)
-				got = append(got, store.Claimed{Message: id, Flow: flow, Fence: c.Fence})
+		waiting := s.waiting()
+		var found []flow.Waiting
+		for id := range waiting {
+			found = append(found, flow.Waiting{ID: id})
+		}
+		turns := spec.Turns
+		if turns == nil {
+			turns = &flow.Turns{}
+		}
+		deal, given := flow.NewDeal(turns, found, spec.Room, s.purse, now()), map[int64]int{}
+		for shares := deal.Next(); len(shares) > 0; shares = deal.Next() {
+			for _, share := range shares {
+				n := min(share.N, len(waiting[share.Flow])-given[share.Flow])
+				given[share.Flow] += n
+				deal.Got(share.Flow, n)
 			}
 		}
+		for _, id := range deal.Order() {
+			c := waiting[id][0]
+			waiting[id] = waiting[id][1:]
+			c.Fence++
+			c.Leased, c.State, c.ReadyAt = true, message.Sending, now().Add(spec.Lease)
+			got.Taken = append(got.Taken, store.Claimed{Message: c.Message, Flow: id, Fence: c.Fence})
+		}
+		got.Turn, got.More, got.Wait = deal.Turn(), deal.More(), deal.Wait()
+		got.Partial, got.Expired, s.expired = s.partial > 0, s.expired, nil
+		s.partial--
 	})
 	return got, nil
+}
+
+// waiting are the messages that are due, by flow.
+func (s *memory) waiting() map[int64][]*evidence.Case {
+	due := map[int64][]*evidence.Case{}
+	for _, id := range s.order {
+		c := s.cases[id]
+		if _, ready := c.Schedule(0); c.State == message.Pending && ready <= now() {
+			due[c.Flow] = append(due[c.Flow], c)
+		}
+	}
+	return due
 }
 
 func (s *memory) OpenAttempts(_ context.Context, spec store.OpenSpec, claims []store.Claimed) ([]store.Opened, error) {
@@ -329,8 +348,6 @@ func (c *carrier) next(t *testing.T) sent {
 	}
 	return sent{}
 }
-
-func oneFlow() store.Flow { return store.Flow{ID: 16, FlowSpec: store.FlowSpec{Connection: 1}} }
 
 func config(s *memory, c *carrier) Config {
 	return Config{

@@ -19,7 +19,9 @@ func (d *Dispatcher) openLoop(ctx context.Context) {
 			return
 		}
 		d.open(ctx, batch)
-		d.reserved.Add(-int64(len(batch)))
+		for _, c := range batch {
+			d.reserved.add(c.Claimed, -1)
+		}
 		signal(d.room)
 	}
 }
@@ -78,7 +80,7 @@ func (d *Dispatcher) openSpec() store.OpenSpec {
 // What has no time left is not sent: a provider may read "no time" as "no limit". A message whose validity is
 // over waits for the sweep that lets it expire; one without a slot waits for whoever has it.
 func (d *Dispatcher) submit(ctx context.Context, o store.Opened, deadline time.Time) {
-	d.flying.Add(1)
+	d.flying.add(o.Claimed, 1)
 	report := d.reporter(o)
 	if o.ValidUntil <= o.OpenedAt {
 		report(validityOver)

@@ -25,7 +25,7 @@ func (d *Dispatcher) reporter(o store.Opened) provider.Report {
 		d.notePause(out, time.Now())
 		d.owe(d.outcomeNews(o, out))
 		if !out.Late {
-			d.flying.Add(-1)
+			d.flying.add(o.Claimed, -1)
 			signal(d.landed)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/einmal/einmal/internal/domain/flow"
 	"github.com/einmal/einmal/internal/provider"
 )
 
@@ -14,6 +15,7 @@ type pause struct {
 	next  time.Duration // how long the next one will be
 	until time.Time
 	rests time.Time // until when claims rest, see rest
+	pace  flow.Pace
 }
 
 func (p *pause) on(now time.Time) bool {
@@ -28,6 +30,20 @@ func (p *pause) rest(until time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.rests = until
+}
+
+// slow lowers the pace: the provider asks for less.
+func (p *pause) slow(now time.Time) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.pace.Slow(now)
+}
+
+// share is the pace now.
+func (p *pause) share(now time.Time) float64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.pace.Share(now)
 }
 
 // begin starts a pause and reports how long it is. The answers to what was under way say the same thing again:
@@ -59,6 +75,10 @@ func (d *Dispatcher) notePause(o provider.Outcome, now time.Time) {
 		d.pause.accepted(now)
 	case provider.Throttled, provider.NotSent:
 		d.pause.rest(now.Add(d.cfg.Poll))
+	}
+	if o.SlowDown {
+		d.cfg.Metrics.slowed.WithLabelValues(d.cfg.Connection.Name).Inc()
+		d.pause.slow(now)
 	}
 	if !o.PauseConnection {
 		return

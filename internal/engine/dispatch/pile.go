@@ -8,11 +8,13 @@ type pile[T any] struct {
 	mu     sync.Mutex
 	more   sync.Cond
 	items  []T
+	first  []T          // what is taken before the others, and without them: a small batch is a quick one
+	isOne  func(T) bool // whether an item belongs there
 	closed bool
 }
 
-func newPile[T any]() *pile[T] {
-	p := &pile[T]{}
+func newPile[T any](isFirst func(T) bool) *pile[T] {
+	p := &pile[T]{isOne: isFirst}
 	p.more.L = &p.mu
 	return p
 }
@@ -24,26 +26,36 @@ func (p *pile[T]) put(items ...T) bool {
 	if p.closed {
 		return false
 	}
-	p.items = append(p.items, items...)
+	for _, one := range items {
+		if p.isOne(one) {
+			p.first = append(p.first, one)
+		} else {
+			p.items = append(p.items, one)
+		}
+	}
 	p.more.Signal()
 	return true
 }
 
-// take waits for items and returns at most n of them, the oldest first. After close it empties the pile and
-// then reports false.
+// take waits for items and returns at most n of them, the oldest first: of those that go first if there are any,
+// else of the others. After close it empties the pile and then reports false.
 func (p *pile[T]) take(n int) ([]T, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for len(p.items) == 0 && !p.closed {
+	for len(p.items)+len(p.first) == 0 && !p.closed {
 		p.more.Wait()
 	}
-	if len(p.items) == 0 {
+	from := &p.first
+	if len(p.first) == 0 {
+		from = &p.items
+	}
+	n = min(n, len(*from))
+	if n == 0 {
 		return nil, false
 	}
-	n = min(n, len(p.items))
-	taken := p.items[:n:n]
-	p.items = p.items[n:]
-	if len(p.items) > 0 {
+	taken := (*from)[:n:n]
+	*from = (*from)[n:]
+	if len(p.items)+len(p.first) > 0 {
 		p.more.Signal()
 	}
 	return taken, true
@@ -60,6 +72,6 @@ func (p *pile[T]) close() {
 func (p *pile[T]) abandon() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.closed, p.items = true, nil
+	p.closed, p.items, p.first = true, nil, nil
 	p.more.Broadcast()
 }

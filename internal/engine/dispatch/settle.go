@@ -82,9 +82,9 @@ func (d *Dispatcher) settled(ctx context.Context, news []store.News, settled []s
 }
 
 // refused is news that the message's state does not permit. For a message given back that is normal: its lease
-// has ended and somebody else has it.
+// has ended and somebody else has it. So it is for one whose validity is over: somebody else has said so.
 func (d *Dispatcher) refused(n store.News, err error) {
-	if n.Kind != evidence.Returned {
+	if n.Kind != evidence.Returned && n.Kind != evidence.ValidityEnded {
 		d.log().Warn("an outcome does not fit its message and was not applied", "message", n.Message.String(), "error", err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/einmal/einmal/internal/domain/flow"
 	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/fault"
@@ -31,10 +32,10 @@ func shows(m *telemetry.Metrics, line string) bool {
 //
 // covers: O6, I5, I6, I16
 func TestSweepAfterACrash(t *testing.T) {
-	s := newMemory(oneFlow())
+	s := newMemory()
 	opened, claimed := s.put(16), s.put(16)
-	got, _ := s.Claim(t.Context(), store.ClaimSpec{Flows: []int64{16}, Limit: 2, PerFlow: 2, Lease: 20 * time.Millisecond})
-	if _, err := s.OpenAttempts(t.Context(), store.OpenSpec{AnswerBy: 20 * time.Millisecond}, got[:1]); err != nil {
+	got, _ := s.Claim(t.Context(), store.ClaimSpec{Room: flow.Room{All: 2, Lower: 2}, Lease: 20 * time.Millisecond})
+	if _, err := s.OpenAttempts(t.Context(), store.OpenSpec{AnswerBy: 20 * time.Millisecond}, got.Taken[:1]); err != nil {
 		t.Fatal(err)
 	}
 	w, metrics := sweeper(s)
@@ -49,7 +50,7 @@ func TestSweepAfterACrash(t *testing.T) {
 
 // covers: D5
 func TestSweepEndsValidityAndReceiptTime(t *testing.T) {
-	s := newMemory(oneFlow())
+	s := newMemory()
 	valid, over, waiting := s.put(16), s.put(16), s.put(16)
 	s.change(func() {
 		s.cases[over].ValidUntil = now()
@@ -67,7 +68,7 @@ func TestSweepEndsValidityAndReceiptTime(t *testing.T) {
 
 // A sweep that fails goes on with the next one.
 func TestASweepThatFailsIsTriedAgain(t *testing.T) {
-	s := newMemory(oneFlow())
+	s := newMemory()
 	s.fail = failFirst("Settle", 3, fault.New(fault.Unavailable, "away"))
 	over := s.put(16)
 	s.change(func() { s.cases[over].ValidUntil = clock.Micros(1) })

@@ -52,8 +52,8 @@ func TestWithoutTimeNothingIsSubmitted(t *testing.T) {
 				return
 			}
 			news, _ := d.outcomes.take(2)
-			if len(news) != 1 || news[0].Outcome != message.OutcomeNotSent || news[0].Code != c.code || news[0].GiveUp || d.flying.Load() != 0 {
-				t.Errorf("the store is told %+v, %d are under way", news, d.flying.Load())
+			if len(news) != 1 || news[0].Outcome != message.OutcomeNotSent || news[0].Code != c.code || news[0].GiveUp || d.flying.all.Load() != 0 {
+				t.Errorf("the store is told %+v, %d are under way", news, d.flying.all.Load())
 			}
 		})
 	}
@@ -61,7 +61,7 @@ func TestWithoutTimeNothingIsSubmitted(t *testing.T) {
 
 // A slot that is lost between claim and submission leaves no submission behind.
 func TestALostSlotSubmitsNothing(t *testing.T) {
-	s := newMemory(oneFlow())
+	s := newMemory()
 	cfg := config(s, newCarrier(1))
 	cfg.Provider = untouched{newCarrier(1), t}
 	d := New(cfg)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/einmal/einmal/internal/domain/evidence"
+	"github.com/einmal/einmal/internal/domain/flow"
 	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/ground/fault"
 	"github.com/einmal/einmal/internal/ground/ident"
@@ -29,7 +30,7 @@ func failFirst(method string, n int, err error) func(string, int) error {
 
 // covers: D9, I7
 func TestAStoreThatIsAwayLosesNoOutcome(t *testing.T) {
-	s, p := newMemory(oneFlow()), newCarrier(50)
+	s, p := newMemory(), newCarrier(50)
 	s.fail = failFirst("Settle", 4, away)
 	start(t, config(s, p))
 	var all []ident.Message
@@ -45,10 +46,10 @@ func TestAStoreThatIsAwayLosesNoOutcome(t *testing.T) {
 // An outcome that the store calls a defect does not take the others of its batch with it, and is given up in
 // the end: its message becomes unknown, which is true.
 func TestAPoisonedOutcomeStandsAlone(t *testing.T) {
-	s, p := newMemory(oneFlow()), newCarrier(50)
+	s, p := newMemory(), newCarrier(50)
 	d := New(config(s, p))
 	good, bad := s.put(16), s.put(16)
-	s.Claim(t.Context(), store.ClaimSpec{Flows: []int64{16}, Limit: 2, PerFlow: 2, Lease: time.Minute})
+	s.Claim(t.Context(), store.ClaimSpec{Room: flow.Room{All: 2, Lower: 2}, Lease: time.Minute})
 	spoiled := &spoiler{memory: s, bad: bad}
 	d.cfg.Store = spoiled
 	d.firstBackoff = time.Microsecond
@@ -83,7 +84,7 @@ func (s *spoiler) Settle(ctx context.Context, news []store.News, r store.Rules) 
 
 // An item that is stuck alone is tried again alone.
 func TestAStuckItemIsTriedAgain(t *testing.T) {
-	s, p := newMemory(oneFlow()), newCarrier(50)
+	s, p := newMemory(), newCarrier(50)
 	d := New(config(s, p))
 	news := []store.News{returned(s.put(16)), returned(s.put(16))}
 	again := d.settled(t.Context(), news, []store.Settled{{}, {Err: fault.New(fault.InProgress, "locked")}}, 0)
@@ -94,7 +95,7 @@ func TestAStuckItemIsTriedAgain(t *testing.T) {
 
 // The claims of an OpenAttempts that failed are free again at once.
 func TestClaimsAreGivenBackWhenNoAttemptCanBeOpened(t *testing.T) {
-	s, p := newMemory(oneFlow()), newCarrier(50)
+	s, p := newMemory(), newCarrier(50)
 	s.fail = failFirst("OpenAttempts", 1, away)
 	start(t, config(s, p))
 	m := s.put(16)
@@ -108,9 +109,9 @@ func TestClaimsAreGivenBackWhenNoAttemptCanBeOpened(t *testing.T) {
 }
 
 func TestClaimsGoOnAfterTheStoreWasAway(t *testing.T) {
-	s, p := newMemory(oneFlow()), newCarrier(50)
+	s, p := newMemory(), newCarrier(50)
 	s.fail = func(m string, call int) error {
-		return errors.Join(failFirst("Claim", 2, away)(m, call), failFirst("Flows", 2, away)(m, call), failFirst("TakeSlot", 2, away)(m, call))
+		return errors.Join(failFirst("Claim", 2, away)(m, call), failFirst("TakeSlot", 2, away)(m, call))
 	}
 	cfg := config(s, p)
 	cfg.Lease = 40 * time.Millisecond
@@ -123,7 +124,7 @@ func TestClaimsGoOnAfterTheStoreWasAway(t *testing.T) {
 
 // covers: I9
 func TestWithoutASlotNothingIsClaimed(t *testing.T) {
-	s, p := newMemory(oneFlow()), newCarrier(50)
+	s, p := newMemory(), newCarrier(50)
 	s.noSlot = true
 	cfg := config(s, p)
 	cfg.Lease, cfg.Margin = 40*time.Millisecond, 10*time.Millisecond
@@ -145,7 +146,7 @@ func TestALostSlotEndsTheSubmissions(t *testing.T) {
 		err error
 	}{"taken by another": {}, "store away": {err: away}} {
 		t.Run(name, func(t *testing.T) {
-			s := newMemory(oneFlow())
+			s := newMemory()
 			cfg := config(s, newCarrier(1))
 			cfg.Lease, cfg.Margin = 50*time.Millisecond, 10*time.Millisecond
 			d := New(cfg)
@@ -169,7 +170,7 @@ func TestALostSlotEndsTheSubmissions(t *testing.T) {
 
 // A submission may not begin after the slot's end, even if its claim runs longer.
 func TestTheSlotBoundsTheDeadline(t *testing.T) {
-	s, p := newMemory(oneFlow()), newCarrier(1)
+	s, p := newMemory(), newCarrier(1)
 	d := New(config(s, p))
 	until := time.Now().Add(time.Second)
 	d.slot.set(store.Slot{}, until)
@@ -180,7 +181,7 @@ func TestTheSlotBoundsTheDeadline(t *testing.T) {
 }
 
 func TestAConnectionThatIsRefusedAsAWholePauses(t *testing.T) {
-	s, p := newMemory(oneFlow()), newCarrier(1)
+	s, p := newMemory(), newCarrier(1)
 	cfg := config(s, p)
 	cfg.Pause = time.Hour
 	d := start(t, cfg)
@@ -200,16 +201,16 @@ func TestClaimsRestAfterNotNow(t *testing.T) {
 	for kind, rests := range map[provider.OutcomeKind]bool{
 		provider.Throttled: true, provider.NotSent: true, provider.Accepted: false, provider.Rejected: false, provider.Unknown: false,
 	} {
-		cfg := config(newMemory(oneFlow()), newCarrier(10))
+		cfg := config(newMemory(), newCarrier(10))
 		cfg.Poll = time.Second
 		d := New(cfg)
 		d.slot.set(store.Slot{}, time.Now().Add(time.Hour))
 		at := time.Now()
 		d.notePause(provider.Outcome{Kind: kind}, at)
-		if got := d.roomFor(at.Add(time.Second-1)) == 0; got != rests {
+		if got := d.roomFor(at.Add(time.Second-1)).All == 0; got != rests {
 			t.Errorf("after %s: claims rest %t, want %t", kind, got, rests)
 		}
-		if d.roomFor(at.Add(time.Second)) != 10 {
+		if d.roomFor(at.Add(time.Second)).All != 10 {
 			t.Errorf("after %s claims rest too long", kind)
 		}
 	}
@@ -235,15 +236,15 @@ func TestPausesDouble(t *testing.T) {
 
 // Too many outcomes that wait for the store keep new messages from being claimed.
 func TestABacklogOfOutcomesStopsClaims(t *testing.T) {
-	d := New(config(newMemory(oneFlow()), newCarrier(10)))
+	d := New(config(newMemory(), newCarrier(10)))
 	d.slot.set(store.Slot{}, time.Now().Add(time.Hour))
 	d.unsettled.Store(maxUnsettled)
-	if got := d.roomFor(time.Now()); got != 0 {
+	if got := d.roomFor(time.Now()).All; got != 0 {
 		t.Errorf("there is room for %d", got)
 	}
 	d.unsettled.Store(maxUnsettled - 1)
-	d.reserved.Store(4)
-	if got := d.roomFor(time.Now()); got != 6 {
+	d.reserved.all.Store(4)
+	if got := d.roomFor(time.Now()).All; got != 6 {
 		t.Errorf("there is room for %d beside 4 of 10, want 6", got)
 	}
 }
@@ -252,7 +253,7 @@ func TestABacklogOfOutcomesStopsClaims(t *testing.T) {
 //
 // covers: I6
 func TestStopEndsInOrder(t *testing.T) {
-	s, p := newMemory(oneFlow()), newCarrier(2)
+	s, p := newMemory(), newCarrier(2)
 	d := New(config(s, p))
 	d.Start(t.Context())
 	first := s.put(16)
@@ -281,7 +282,7 @@ func TestStopEndsInOrder(t *testing.T) {
 
 // A stop that may take no longer ends all the same.
 func TestStopEndsWithItsContext(t *testing.T) {
-	s, p := newMemory(oneFlow()), newCarrier(2)
+	s, p := newMemory(), newCarrier(2)
 	d := New(config(s, p))
 	d.Start(t.Context())
 	s.put(16)
@@ -295,7 +296,7 @@ func TestStopEndsWithItsContext(t *testing.T) {
 }
 
 func TestCommittedIsCalledAfterOutcomes(t *testing.T) {
-	s, p := newMemory(oneFlow()), newCarrier(2)
+	s, p := newMemory(), newCarrier(2)
 	cfg := config(s, p)
 	var calls atomic.Int64
 	cfg.Committed = func() { calls.Add(1) }

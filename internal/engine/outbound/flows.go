@@ -4,15 +4,8 @@ import (
 	"context"
 	"sync"
 
-	"github.com/einmal/einmal/internal/domain/policy"
 	"github.com/einmal/einmal/internal/store"
 )
-
-// lanes says which kinds of messages go first (D19): a code waits behind nothing, a campaign behind everything.
-// Numbers are stored with flows.
-var lanes = map[policy.Kind]int{
-	policy.KindAuthentication: 0, policy.KindAlert: 1, policy.KindConfirmation: 2, policy.KindService: 3, policy.KindCampaign: 4,
-}
 
 // maxFlows is how many flows are remembered. A client that invents senders makes the store be asked again, and
 // not this node's memory grow.

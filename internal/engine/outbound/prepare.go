@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/einmal/einmal/internal/domain/flow"
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/domain/policy"
 	"github.com/einmal/einmal/internal/ground/ident"
@@ -68,7 +69,7 @@ func (s *Service) prepare(ctx context.Context, sub *Submission, c *checked, r *i
 	out := store.Submission{Request: r, Connection: s.cfg.Connection.ID, Caller: sub.Caller}
 	var err error
 	out.Flow, err = s.flows.id(ctx, store.FlowSpec{
-		Connection: out.Connection, Lane: lanes[c.purpose.Kind], Tenant: sub.Tenant, Sender: c.sender,
+		Connection: out.Connection, Lane: flow.LaneOf(c.purpose.Kind), Tenant: sub.Tenant, Sender: c.sender, Purpose: c.purpose.Name,
 	})
 	if err != nil {
 		return out, err

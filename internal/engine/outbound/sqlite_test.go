@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/einmal/einmal/internal/domain/evidence"
+	"github.com/einmal/einmal/internal/domain/flow"
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/ground/clock"
@@ -196,13 +197,10 @@ func TestFromRequestToAttemptOnTheEmbeddedStore(t *testing.T) {
 			r.cancelTwice(t, a.Decision.Message.ID)
 		}
 	}
-	flows, err := r.store.Flows(bg, r.conn)
-	if err != nil || len(flows) != 2 || flows[0].Lane != 0 {
-		t.Fatalf("flows %v: %v", flows, err)
-	}
 	node := ident.NewNode()
-	claims, err := r.store.Claim(bg, store.ClaimSpec{Node: node, Connection: r.conn, Flows: []int64{flows[0].ID, flows[1].ID}, Limit: 9, PerFlow: 9, Lease: time.Minute})
-	if err != nil || len(claims) != 2 {
+	taken, err := r.store.Claim(bg, store.ClaimSpec{Node: node, Connection: r.conn, Room: flow.Room{All: 9, Lower: 9}, Lease: time.Minute})
+	claims := taken.Taken
+	if err != nil || len(claims) != 2 || flow.PlaceOf(claims[0].Flow).Lane != flow.Urgent {
 		t.Fatalf("claims %v: %v", claims, err)
 	}
 	opened, err := r.store.OpenAttempts(bg, store.OpenSpec{Node: node, Connection: r.conn, IDSpace: r.conn, AnswerBy: time.Minute}, claims)

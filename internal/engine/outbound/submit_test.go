@@ -30,7 +30,7 @@ func TestAnAllowedRequestIsStoredSealed(t *testing.T) {
 	if got.To.E164() != number || got.Sender != "SHOP" || got.Submission.Connection != 7 || got.Caller != "key1" || got.ValidFor != 90*time.Second || got.OwnKey != nil {
 		t.Errorf("stored to %s from %s over %d, %s", got.To, got.Sender, got.Submission.Connection, got.ValidFor)
 	}
-	if want := (store.FlowSpec{Connection: 7, Lane: 2, Tenant: 3, Sender: "SHOP"}); b.store.flows[want] != got.Submission.Flow {
+	if want := (store.FlowSpec{Connection: 7, Lane: 2, Tenant: 3, Sender: "SHOP", Purpose: "order"}); b.store.flows[want] != got.Submission.Flow {
 		t.Errorf("flow %d of %v", got.Submission.Flow, b.store.flows)
 	}
 	b.hides(string(got.Content) + string(got.Metadata))
@@ -144,7 +144,7 @@ func TestLanesByKind(t *testing.T) {
 		s.Purpose = purpose
 		b.submit(s)
 		b.submit(s)
-		if b.store.flows[store.FlowSpec{Connection: 7, Lane: lane, Tenant: 3, Sender: "SHOP"}] == 0 {
+		if b.store.flows[store.FlowSpec{Connection: 7, Lane: lane, Tenant: 3, Sender: "SHOP", Purpose: purpose}] == 0 {
 			t.Errorf("%s has no flow in lane %d", purpose, lane)
 		}
 	}

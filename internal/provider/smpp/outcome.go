@@ -37,7 +37,7 @@ func detail(err error) string {
 // meanings maps the class of a status.
 var meanings = map[wire.Class]provider.Outcome{
 	wire.ClassOK:        {Kind: provider.Accepted},
-	wire.ClassThrottle:  {Kind: provider.Throttled},
+	wire.ClassThrottle:  {Kind: provider.Throttled, SlowDown: true},
 	wire.ClassTemporary: {Kind: provider.Throttled},
 	wire.ClassPermanent: {Kind: provider.Rejected},
 	wire.ClassConfig:    {Kind: provider.Rejected, PauseConnection: true},

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pressly/goose/v3"
+
 	"github.com/einmal/einmal/internal/ground/fault"
 	"github.com/einmal/einmal/internal/store"
 	"github.com/einmal/einmal/internal/store/postgres"
@@ -232,4 +234,17 @@ func TestServerThatIsReadOnly(t *testing.T) {
 	if err := s.Ping(ctx); err != nil {
 		t.Errorf("after it is the primary again it is not ready: %v", err)
 	}
+}
+
+func TestFlowsMove(t *testing.T) {
+	db, err := sql.Open("pgx", storetest.PostgresDatabase(t).String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	p, err := goose.NewProvider(goose.DialectPostgres, db, os.DirFS("migrations"), goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	storetest.FlowsMove(t, db, p)
 }

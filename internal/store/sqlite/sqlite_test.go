@@ -2,11 +2,14 @@ package sqlite_test
 
 import (
 	"context"
+	"database/sql"
 	"os"
 	"path/filepath"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/pressly/goose/v3"
 
 	"github.com/einmal/einmal/internal/store"
 	"github.com/einmal/einmal/internal/store/sqlite"
@@ -59,4 +62,17 @@ func TestConformance(t *testing.T) {
 			c.(*steered).advance(d)
 		},
 	})
+}
+
+func TestFlowsMove(t *testing.T) {
+	db, err := sql.Open("sqlite", filepath.Join(t.TempDir(), "einmal.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	p, err := goose.NewProvider(goose.DialectSQLite3, db, os.DirFS("migrations"), goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		t.Fatal(err)
+	}
+	storetest.FlowsMove(t, db, p)
 }

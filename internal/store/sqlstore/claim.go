@@ -5,6 +5,7 @@ import (
 	"database/sql"
 
 	"github.com/einmal/einmal/internal/domain/evidence"
+	"github.com/einmal/einmal/internal/domain/flow"
 	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
@@ -12,85 +13,126 @@ import (
 )
 
 var (
-	// The distinct flows of the queue, one look at the index for each, and of those the ones with work that is due.
-	dueFlows = define(`with recursive waiting (queue) as (
-		select * from (select queue from message_state where queue > 0 and queue >= {1} order by queue limit 1) first
-		union all
-		select (select m.queue from message_state m where m.queue > 0 and m.queue > waiting.queue order by m.queue limit 1)
-			from waiting where waiting.queue is not null)
-		select queue from waiting where queue is not null
-			and exists (select 1 from message_state s where s.queue > 0 and s.queue = waiting.queue and s.ready_at <= {2})`)
-	selectClaims = define(`select message_id, fence from message_state
-		where queue > 0 and queue = {1} and ready_at <= {2} and valid_until > {2} order by queue, ready_at, message_id limit {3} {skip}`)
+	selectClaims = define(`select message_id, fence, ready_at, valid_until from message_state
+		where queue > 0 and queue = {1} and ready_at <= {2} and (ready_at, message_id) > ({3}, {4}) order by queue, ready_at, message_id limit {5} {skip}`)
 	writeClaims = define(`update message_state set state = {1}, since = {2}, fence = r.fence, node = {3}, queue = {4}, ready_at = {5}
 		from {rows id bytes, fence int} where message_state.message_id = r.id and (message_state.state = {6}) is true`)
 )
 
+// expiredLooks bounds how often a claim looks behind messages of a flow whose validity is over: after an outage or
+// a stop there may be a million of them, and it is the sweep that ends them.
+const expiredLooks = 4
+
 // Claim implements store.Dispatcher. A claim is a lease on the message and writes no event: until an attempt is
 // opened nothing has happened to it.
-func (s *Store) Claim(ctx context.Context, spec store.ClaimSpec) ([]store.Claimed, error) {
-	var claimed []store.Claimed
+func (s *Store) Claim(ctx context.Context, spec store.ClaimSpec) (store.Claims, error) {
+	if spec.Turns == nil {
+		spec.Turns = &flow.Turns{}
+	}
+	var got store.Claims
 	err := s.once(ctx, func(t *tx) (err error) {
-		claimed, err = t.claim(t.ctx, spec)
+		got, err = t.claim(t.ctx, spec)
 		return err
 	})
-	return claimed, err
+	return got, err
 }
 
-func (t *tx) claim(ctx context.Context, spec store.ClaimSpec) ([]store.Claimed, error) {
-	now, err := t.now(ctx) // nothing is waited for below, so this is the time of the locks too
+func (t *tx) claim(ctx context.Context, spec store.ClaimSpec) (got store.Claims, err error) {
+	now, err := t.now(ctx) // nothing is waited for before messages are locked, and their locks are not waited for
 	if err != nil {
-		return nil, err
+		return got, err
 	}
-	due, err := t.dueFlows(ctx, now)
+	found, partial, err := t.waiting(ctx, spec, now)
 	if err != nil {
-		return nil, err
+		return got, err
 	}
-	var claimed []store.Claimed
-	for _, flow := range spec.Flows {
-		if !due[flow] {
-			continue
+	got.Partial = partial
+	purse, _, err := t.purse(ctx, readCredit, spec, limited(spec.Rates, found))
+	if err != nil {
+		return got, err
+	}
+	deal := flow.NewDeal(spec.Turns, found, spec.Room, purse, now)
+	h := &harvest{of: map[int64]*reaped{}}
+	for shares := deal.Next(); len(shares) > 0; shares = deal.Next() {
+		for _, share := range shares {
+			n, err := t.reap(ctx, h, share, now)
+			if err != nil {
+				return got, err
+			}
+			deal.Got(share.Flow, n)
 		}
-		left := min(spec.Limit-len(claimed), spec.PerFlow)
-		if left <= 0 {
-			break
-		}
+	}
+	got.Taken, got.Expired = h.inOrder(deal.Order()), h.expired
+	got.Turn, got.More, got.Wait = deal.Turn(), deal.More(), deal.Wait()
+	if got.Taken, err = t.spend(ctx, spec, found, got.Taken); err != nil {
+		return got, err
+	}
+	return got, t.writeClaims(ctx, spec, got.Taken, now)
+}
+
+// harvest is what a claim has taken so far.
+type harvest struct {
+	of      map[int64]*reaped
+	expired []ident.Message
+}
+
+// reaped is what was taken of one flow, and up to where it was looked at.
+type reaped struct {
+	claims  []store.Claimed
+	readyAt clock.Micros
+	message []byte
+}
+
+// reap takes a flow's next messages and returns how many there were.
+func (t *tx) reap(ctx context.Context, h *harvest, share flow.Share, now clock.Micros) (int, error) {
+	r := h.of[share.Flow]
+	if r == nil {
+		r = &reaped{message: []byte{}}
+		h.of[share.Flow] = r
+	}
+	before := len(r.claims)
+	for range expiredLooks {
+		want, seen := share.N-(len(r.claims)-before), 0
 		err := t.query(ctx, selectClaims, nil, func(res *sql.Rows) error {
-			var (
-				id []byte
-				c  = store.Claimed{Flow: flow}
-			)
-			if err := res.Scan(&id, &c.Fence); err != nil {
+			c, valid := store.Claimed{Flow: share.Flow}, clock.Micros(0)
+			if err := res.Scan(&r.message, &c.Fence, &r.readyAt, &valid); err != nil {
 				return err
 			}
-			c.Message = ident.Message(keyFrom(id))
+			seen++
+			c.Message = ident.Message(keyFrom(r.message))
 			c.Fence++
-			claimed = append(claimed, c)
+			if valid <= now {
+				h.expired = append(h.expired, c.Message)
+				return nil
+			}
+			r.claims = append(r.claims, c)
 			return nil
-		}, flow, now, left)
-		if err != nil {
-			return nil, err
+		}, share.Flow, now, r.readyAt, r.message, want)
+		if err != nil || seen < want || len(r.claims)-before == share.N {
+			return len(r.claims) - before, err
 		}
 	}
-	r := &rows{}
-	for _, c := range claimed {
-		r.add(c.Message, c.Fence)
-	}
-	_, err = t.exec(ctx, writeClaims, r, message.Sending, now, spec.Node, evidence.QueueLease, now.Add(spec.Lease), message.Pending)
-	return claimed, err
+	return len(r.claims) - before, nil
 }
 
-// dueFlows are the flows, of all connections, in which something is due. There may be many flows in which nothing
-// ever is again: a sender makes one for ever.
-func (t *tx) dueFlows(ctx context.Context, now clock.Micros) (map[int64]bool, error) {
-	due := map[int64]bool{}
-	err := t.query(ctx, dueFlows, nil, func(res *sql.Rows) error {
-		var flow int64
-		err := res.Scan(&flow)
-		due[flow] = true
-		return err
-	}, evidence.FirstFlow, now)
-	return due, err
+// inOrder puts the messages in the order in which their flows were given places.
+func (h *harvest) inOrder(order []int64) []store.Claimed {
+	claims := make([]store.Claimed, 0, len(order))
+	for _, id := range order {
+		r := h.of[id]
+		claims = append(claims, r.claims[0])
+		r.claims = r.claims[1:]
+	}
+	return claims
+}
+
+func (t *tx) writeClaims(ctx context.Context, spec store.ClaimSpec, claims []store.Claimed, now clock.Micros) error {
+	r := &rows{}
+	for _, c := range claims {
+		r.add(c.Message, c.Fence)
+	}
+	_, err := t.exec(ctx, writeClaims, r, message.Sending, now, spec.Node, evidence.QueueLease, now.Add(spec.Lease), message.Pending)
+	return err
 }
 
 var selectDue = define(`select message_id from message_state where queue > 0 and queue = {1} and ready_at <= {2} order by queue, ready_at, message_id limit {3}`)

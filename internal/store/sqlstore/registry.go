@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/einmal/einmal/internal/domain/flow"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/fault"
 	"github.com/einmal/einmal/internal/ground/ident"
@@ -43,11 +44,12 @@ var (
 	findConnection   = define(`select id from connection where name = {1}`)
 	insertConnection = define(`insert into connection (id, name, id_space)
 		select coalesce(max(id), 0) + 1, {1}, 0 from connection where true on conflict do nothing`)
-	setSpace   = define(`update connection set id_space = {2} where name = {1} and id_space = 0`)
-	readSpace  = define(`select id_space from connection where name = {1}`)
-	findFlow   = define(`select id from flow where connection = {1} and lane = {2} and tenant = {3} and sender = {4}`)
-	insertFlow = define(`insert into flow (id, connection, lane, tenant, sender)
-		select coalesce(max(id), 15) + 1, {1}, {2}, {3}, {4} from flow where true on conflict do nothing`)
+	setSpace  = define(`update connection set id_space = {2} where name = {1} and id_space = 0`)
+	readSpace = define(`select id_space from connection where name = {1}`)
+	findFlow  = define(`select id from flow where connection = {1} and lane = {2} and tenant = {3} and sender = {4} and purpose = {5}
+		and id >= {6} and id < {7}`)
+	insertFlow = define(`insert into flow (id, connection, lane, tenant, sender, purpose)
+		select coalesce(max(id), {6}) + 1, {1}, {2}, {3}, {4}, {5} from flow where id >= {6} and id < {7} on conflict do nothing`)
 )
 
 // EnsureTenant implements store.Registry.
@@ -89,25 +91,14 @@ func (s *Store) EnsureConnection(ctx context.Context, name, idSpace string) (id,
 
 // EnsureFlow implements store.Registry.
 func (s *Store) EnsureFlow(ctx context.Context, f store.FlowSpec) (int64, error) {
-	return s.ensure(ctx, findFlow, insertFlow, f.Connection, f.Lane, f.Tenant, f.Sender)
+	if f.Connection > flow.MaxConnection {
+		return 0, fault.New(fault.Unavailable, "there are more than %d connections, which is as many as one installation can have", flow.MaxConnection)
+	}
+	from, to := f.Place().Range()
+	return s.ensure(ctx, findFlow, insertFlow, f.Connection, f.Lane, f.Tenant, f.Sender, f.Purpose, from, to)
 }
 
-var (
-	listFlows       = define(`select id, connection, lane, tenant, sender from flow where connection = {1} order by lane, id`)
-	listConnections = define(`select id, name from connection`)
-)
-
-// Flows implements store.Registry.
-func (s *Store) Flows(ctx context.Context, connection int64) ([]store.Flow, error) {
-	var all []store.Flow
-	err := s.read().query(ctx, listFlows, nil, func(res *sql.Rows) error {
-		var f store.Flow
-		err := res.Scan(&f.ID, &f.Connection, &f.Lane, &f.Tenant, &f.Sender)
-		all = append(all, f)
-		return err
-	}, connection)
-	return all, unavailable(err)
-}
+var listConnections = define(`select id, name from connection`)
 
 // ConnectionNames implements store.Registry.
 func (s *Store) ConnectionNames(ctx context.Context) (map[int64]string, error) {

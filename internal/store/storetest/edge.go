@@ -9,7 +9,6 @@ import (
 
 	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/ground/ident"
-	"github.com/einmal/einmal/internal/store"
 )
 
 // testLostSlot loses the transaction that takes a slot, and lets another node take it meanwhile: one holds it.
@@ -103,24 +102,4 @@ func testLongExternalID(t *testing.T, h Harness) {
 		t.Errorf("the neighbour of a long id got %v", out[1].Err)
 	}
 	w.state(other.Message, message.Accepted)
-}
-
-// testManyFlows claims where only the last of many flows has work.
-func testManyFlows(t *testing.T, h Harness) {
-	w := newWorld(t, h)
-	ctx := context.Background()
-	spec := store.ClaimSpec{Node: w.node, Connection: w.conn, Limit: 10, PerFlow: 10, Lease: 2 * time.Second}
-	for i := range 300 {
-		id, err := w.EnsureFlow(ctx, store.FlowSpec{Connection: w.conn, Lane: 1, Tenant: w.tenant, Sender: fmt.Sprint("S", i)})
-		must(t, err)
-		spec.Flows = append(spec.Flows, id)
-	}
-	elsewhere := w.taken(ask{event: "MF", version: "1", to: 53}) // in the world's own flow
-	if got, err := w.Claim(ctx, spec); err != nil || len(got) != 0 {
-		t.Fatalf("claimed %v of flows without work: %v", got, err)
-	}
-	spec.Flows = append(spec.Flows, w.flow)
-	if got, err := w.Claim(ctx, spec); err != nil || len(got) != 1 || got[0].Message != elsewhere || got[0].Flow != w.flow {
-		t.Errorf("claimed %v: %v", got, err)
-	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/einmal/einmal/internal/domain/evidence"
+	"github.com/einmal/einmal/internal/domain/flow"
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/ground/fault"
@@ -221,10 +222,13 @@ func (w *world) hotRound(rng *rand.Rand, hot int) error {
 			return d.Err
 		}
 	}
-	claims, err := w.Claim(ctx, store.ClaimSpec{Node: w.node, Connection: w.conn, Flows: []int64{w.flow}, Limit: 8, PerFlow: 8, Lease: 2 * time.Second})
+	spec := w.claimSpec(8)
+	spec.Rates = flow.Rates{"": time.Millisecond, "SHOP": time.Millisecond}
+	got, err := w.Claim(ctx, spec)
 	if err != nil {
 		return err
 	}
+	claims := got.Taken
 	opened, err := w.OpenAttempts(ctx, w.openSpec(), claims)
 	if err != nil {
 		return err

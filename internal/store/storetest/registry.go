@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/einmal/einmal/internal/domain/flow"
 	"github.com/einmal/einmal/internal/ground/fault"
 	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/store"
@@ -48,13 +49,7 @@ func testRegistry(t *testing.T, h Harness) {
 	if again, _, _ := s.EnsureConnection(ctx, "a", ""); again != a {
 		t.Error("a connection's number changed")
 	}
-	f, err := s.EnsureFlow(ctx, store.FlowSpec{Connection: a, Lane: 2, Tenant: 1, Sender: "S"})
-	must(t, err)
-	flows, err := s.Flows(ctx, a)
-	must(t, err)
-	if len(flows) != 1 || flows[0].ID != f || flows[0].Sender != "S" || f < 16 {
-		t.Errorf("the flows are %+v", flows)
-	}
+	checkFlows(t, s, a)
 	first, err := s.EnsureMeta(ctx, "check", "one")
 	must(t, err)
 	must(t, s.SetMeta(ctx, "moving", "one"))
@@ -73,6 +68,28 @@ func testRegistry(t *testing.T, h Harness) {
 	must(t, err)
 	if day1 != day2 || string(stored) != "k1" || string(other) != "k1" {
 		t.Error("two nodes use different keys for one day")
+	}
+}
+
+// checkFlows makes flows: each has its own number, which says where it stands, and keeps it.
+func checkFlows(t *testing.T, s store.Store, connection int64) {
+	t.Helper()
+	ctx, seen := context.Background(), map[int64]bool{}
+	base := store.FlowSpec{Connection: connection, Lane: 2, Tenant: 1, Sender: "S", Purpose: "p"}
+	for _, change := range []func(*store.FlowSpec){
+		func(*store.FlowSpec) {}, func(f *store.FlowSpec) { f.Lane = 3 }, func(f *store.FlowSpec) { f.Tenant = 2 },
+		func(f *store.FlowSpec) { f.Sender = "T" }, func(f *store.FlowSpec) { f.Purpose = "q" },
+	} {
+		spec := base
+		change(&spec)
+		id, err := s.EnsureFlow(ctx, spec)
+		must(t, err)
+		again, err := s.EnsureFlow(ctx, spec)
+		must(t, err)
+		if seen[id] || again != id || flow.PlaceOf(id) != spec.Place() {
+			t.Errorf("the flow %+v has the number %d, then %d, of the place %+v", spec, id, again, flow.PlaceOf(id))
+		}
+		seen[id] = true
 	}
 }
 

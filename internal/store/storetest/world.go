@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/einmal/einmal/internal/domain/evidence"
+	"github.com/einmal/einmal/internal/domain/flow"
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/domain/phone"
@@ -88,6 +89,7 @@ type ask struct {
 	validFor                                   time.Duration
 	ownKey                                     []byte
 	change                                     func(*intent.Request) // before the keys are made
+	flow                                       int64                 // 0: the world's
 }
 
 // submission makes a request of an ask; its ids are new.
@@ -104,6 +106,9 @@ func (w *world) submission(a ask) store.Submission {
 	}
 	if a.validFor == 0 {
 		a.validFor = time.Hour
+	}
+	if a.flow == 0 {
+		a.flow = w.flow
 	}
 	to, err := phone.Parse(number(a.to), "")
 	must(w.t, err)
@@ -126,7 +131,7 @@ func (w *world) submission(a ask) store.Submission {
 			Fingerprint: intent.TakeFingerprint(key, map[string][]byte{"text": []byte(a.text), "purpose": []byte(a.purpose), "event": []byte(a.event + "/" + a.version)}),
 		}
 	}
-	return store.Submission{Request: r, Connection: w.conn, Flow: w.flow, Content: []byte("sealed"), OwnKey: a.ownKey, OwnKeyFor: time.Second, Caller: "key1"}
+	return store.Submission{Request: r, Connection: w.conn, Flow: a.flow, Content: []byte("sealed"), OwnKey: a.ownKey, OwnKeyFor: time.Second, Caller: "key1"}
 }
 
 // number is a number of a range that is kept for fiction, and so is nobody's.
@@ -157,14 +162,16 @@ func (w *world) taken(a ask) ident.Message {
 	return d.Message.ID
 }
 
-// claim takes up to n messages of the world's flow.
+// claim takes up to n messages of the world's connection.
 func (w *world) claim(n int) []store.Claimed {
 	w.t.Helper()
-	claims, err := w.Claim(context.Background(), store.ClaimSpec{
-		Node: w.node, Connection: w.conn, Flows: []int64{w.flow}, Limit: n, PerFlow: n, Lease: 2 * time.Second,
-	})
+	claims, err := w.Claim(context.Background(), w.claimSpec(n))
 	must(w.t, err)
-	return claims
+	return claims.Taken
+}
+
+func (w *world) claimSpec(n int) store.ClaimSpec {
+	return store.ClaimSpec{Node: w.node, Connection: w.conn, Room: flow.Room{All: n, Lower: n}, Lease: 2 * time.Second}
 }
 
 func (w *world) open(claims []store.Claimed) []store.Opened {
