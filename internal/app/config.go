@@ -70,6 +70,8 @@ type Connection struct {
 	SystemID   string `yaml:"system_id,omitempty"` // or env:NAME, file:PATH
 	Password   string `yaml:"password,omitempty"`  // or env:NAME, file:PATH
 	SystemType string `yaml:"system_type,omitempty"`
+	// SeparateBinds binds a transmitter and a receiver where the SMSC knows no transceiver.
+	SeparateBinds bool `yaml:"separate_binds,omitempty"`
 	// IDSpace is the connection whose message ids this one shares: receipts come back over either.
 	IDSpace string `yaml:"id_space,omitempty"`
 	// For both.

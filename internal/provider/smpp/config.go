@@ -1,4 +1,4 @@
-// Package smpp carries messages over an SMPP 3.4 session bound as transceiver.
+// Package smpp carries messages over an SMPP 3.4 session bound as transceiver, or over two, a transmitter and a receiver.
 //
 // What is known about a submission is decided by what happened to its octets: never given to the connection is
 // NotSent, answered is what the status says, and everything in between is Unknown. Nothing is sent twice here.
@@ -24,6 +24,9 @@ type Config struct {
 	SystemID   string      // at most 15 octets
 	Password   string      // at most 8 octets
 	SystemType string
+	// SeparateBinds binds a transmitter and a receiver, for message centres that know no transceiver. The connection
+	// is bound while both are.
+	SeparateBinds bool
 
 	Window          int           // in-flight limit: 10
 	ResponseTimeout time.Duration // 10 s; then a submission's outcome is unknown

@@ -51,7 +51,17 @@ func accepts(t *testing.T, path string) (n int) {
 }
 
 // covers: D9, R5
-func TestConformance(t *testing.T) {
+func TestConformance(t *testing.T) { conforms(t, func(c smpp.Config) smpp.Config { return c }) }
+
+// covers: D9, R5
+func TestConformanceOfSeparateBinds(t *testing.T) {
+	conforms(t, func(c smpp.Config) smpp.Config {
+		c.SeparateBinds = true
+		return c
+	})
+}
+
+func conforms(t *testing.T, with func(smpp.Config) smpp.Config) {
 	providertest.Run(t, func(t *testing.T) providertest.Bench {
 		s, ledger := smsc(t, simulator.Config{Echo: true})
 		endings := map[providertest.Behaviour]string{
@@ -59,7 +69,7 @@ func TestConformance(t *testing.T) {
 			providertest.LosesAnswer: "04", providertest.Cuts: "12", providertest.ReportsBefore: "09",
 		}
 		return providertest.Bench{
-			Provider:    smpp.New(config(s.Addr())),
+			Provider:    smpp.New(with(config(s.Addr()))),
 			Destination: func(b providertest.Behaviour) string { return "+120255501" + endings[b] },
 			Taken:       func() int { return accepts(t, ledger) },
 			Inbound: func(text string) {

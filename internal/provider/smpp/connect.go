@@ -33,11 +33,10 @@ func (p *Provider) run(ctx context.Context) {
 	defer close(p.ended)
 	for step := p.cfg.BackoffMin; ctx.Err() == nil && !p.isStopping(); {
 		p.status.Store("connecting")
-		s, err := p.connect(ctx)
+		l, err := p.connect(ctx)
 		if err == nil {
 			step = p.cfg.BackoffMin
-			p.serve(ctx, s)
-			err = s.Err()
+			err = p.serve(ctx, l)
 		}
 		wait := p.backoff(step, err)
 		step = min(2*step, p.cfg.BackoffMax)
@@ -62,29 +61,66 @@ func jitter(step, top time.Duration) time.Duration {
 	return min(top, step+rand.N(step/2+1)) // not a secret
 }
 
-// serve makes the session the one that submissions go through, until it ends. The end of ctx ends it in order:
-// an answer under way is worth waiting for.
-func (p *Provider) serve(ctx context.Context, s *wire.Session) {
-	p.live.Store(s)
+// link is what a connection is bound with.
+type link struct {
+	submits  *wire.Session
+	delivers *wire.Session // the same one, where it is a transceiver
+}
+
+// unbind ends both sides in order: nothing more is submitted before nothing more is taken.
+func (l link) unbind(ctx context.Context) {
+	l.submits.Unbind(ctx)
+	l.delivers.Unbind(ctx)
+}
+
+// serve makes the link the one that submissions go through, until one of its sessions ends, and says why it did. The
+// end of ctx ends it in order: an answer under way is worth waiting for.
+func (p *Provider) serve(ctx context.Context, l link) error {
+	p.live.Store(&l)
 	p.mu.Lock()
 	if !p.stopping {
-		p.session.Store(s)
+		p.session.Store(l.submits)
 		p.status.Store("bound")
 	}
 	p.mu.Unlock()
 	p.cfg.Logger.Info("bound", "connection", p.cfg.Name)
 	p.freed()
+	first := l.submits
 	select {
-	case <-s.Done():
+	case <-l.submits.Done():
+	case <-l.delivers.Done():
+		first = l.delivers
 	case <-ctx.Done():
 	}
-	p.session.CompareAndSwap(s, nil)
+	err := first.Err()
+	p.session.CompareAndSwap(l.submits, nil)
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.cfg.ResponseTimeout)
 	defer cancel()
-	s.Unbind(last)
+	l.unbind(last)
+	return err
 }
 
-func (p *Provider) connect(ctx context.Context) (*wire.Session, error) {
+// connect binds. Of two binds the receiver's is the first, so that the receipts of what is submitted have somewhere
+// to go.
+func (p *Provider) connect(ctx context.Context) (link, error) {
+	if !p.cfg.SeparateBinds {
+		s, err := p.open(ctx, wire.CmdBindTransceiver)
+		return link{s, s}, err
+	}
+	delivers, err := p.open(ctx, wire.CmdBindReceiver)
+	if err != nil {
+		return link{}, err
+	}
+	submits, err := p.open(ctx, wire.CmdBindTransmitter)
+	if err != nil {
+		delivers.Unbind(ctx)
+		return link{}, err
+	}
+	return link{submits, delivers}, nil
+}
+
+// open makes one session and binds it.
+func (p *Provider) open(ctx context.Context, as wire.CommandID) (*wire.Session, error) {
 	conn, err := p.dial(ctx)
 	if err != nil {
 		return nil, err
@@ -93,7 +129,7 @@ func (p *Provider) connect(ctx context.Context) (*wire.Session, error) {
 		Window: p.cfg.Window, ResponseTimeout: p.cfg.ResponseTimeout, EnquireLink: p.cfg.EnquireLink,
 		Handle: p.handle, Freed: p.freed,
 	})
-	if err := p.bind(ctx, s); err != nil {
+	if err := p.bind(ctx, s, as); err != nil {
 		s.Close()
 		return nil, err
 	}
@@ -110,10 +146,10 @@ func (p *Provider) dial(ctx context.Context) (net.Conn, error) {
 	return (&tls.Dialer{NetDialer: &d, Config: p.cfg.TLSConfig}).DialContext(ctx, "tcp", p.cfg.Address)
 }
 
-func (p *Provider) bind(ctx context.Context, s *wire.Session) error {
+func (p *Provider) bind(ctx context.Context, s *wire.Session, as wire.CommandID) error {
 	answer := make(chan error, 1)
 	err := s.Request(&wire.Request{
-		PDU: wire.PDU{Command: wire.CmdBindTransceiver, Body: &wire.Bind{
+		PDU: wire.PDU{Command: as, Body: &wire.Bind{
 			SystemID: p.cfg.SystemID, Password: p.cfg.Password, SystemType: p.cfg.SystemType,
 			InterfaceVersion: wire.Version34,
 		}},

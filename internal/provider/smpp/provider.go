@@ -13,12 +13,12 @@ import (
 	wire "github.com/einmal/einmal/internal/smpp"
 )
 
-// Provider is one bind of one connection.
+// Provider is one bind of one connection, or two that belong together: see Config.SeparateBinds.
 type Provider struct {
 	cfg     Config
 	changed chan struct{}
 	session atomic.Pointer[wire.Session] // takes submissions; nil while none does
-	live    atomic.Pointer[wire.Session] // the latest one that was bound
+	live    atomic.Pointer[link]         // the latest one that was bound
 	status  atomic.Value                 // string
 	taker   *taker
 
@@ -162,8 +162,8 @@ func (p *Provider) Stop(ctx context.Context) error {
 	}
 	p.status.Store("stopping")
 	p.session.Store(nil)
-	if s := p.live.Load(); s != nil {
-		s.Unbind(ctx)
+	if l := p.live.Load(); l != nil {
+		l.unbind(ctx)
 	}
 	p.cancel()
 	<-p.ended

@@ -40,13 +40,18 @@ func (c *centre) address() string { return c.listener.Addr().String() }
 // accept takes the next connection and reads its bind.
 func (c *centre) accept() wire.PDU {
 	c.t.Helper()
+	return c.acceptAs(wire.CmdBindTransceiver)
+}
+
+func (c *centre) acceptAs(bind wire.CommandID) wire.PDU {
+	c.t.Helper()
 	conn, err := c.listener.Accept()
 	if err != nil {
 		c.t.Fatal(err)
 	}
 	c.t.Cleanup(func() { conn.Close() })
 	c.conn, c.r = conn, bufio.NewReader(conn)
-	return c.read(wire.CmdBindTransceiver)
+	return c.read(bind)
 }
 
 func (c *centre) bound() {
