@@ -209,6 +209,17 @@ func (s *Server) throttle(destination string, octets []byte) bool {
 	return true
 }
 
+// shortCode is the largest number of digits of a number that belongs to no country.
+const shortCode = 8
+
+// address is a number as a message centre writes it.
+func address(digits string) wire.Address {
+	if len(digits) <= shortCode {
+		return wire.Address{TON: wire.TONNetwork, NPI: wire.NPIUnknown, Addr: digits}
+	}
+	return wire.Address{TON: wire.TONInternational, NPI: wire.NPIISDN, Addr: digits}
+}
+
 // Inbound sends a text from a handset to the receivers of a system_id. Numbers are digits without a plus sign.
 func (s *Server) Inbound(systemID, from, to, text string) error {
 	part, err := gsm.Encode(text)
@@ -216,8 +227,7 @@ func (s *Server) Inbound(systemID, from, to, text string) error {
 		return err
 	}
 	s.outbox(systemID).add(&delivery{pdu: wire.PDU{Command: wire.CmdDeliverSM, Body: &wire.Message{
-		Source:     wire.Address{TON: wire.TONInternational, NPI: wire.NPIISDN, Addr: from},
-		Dest:       wire.Address{TON: wire.TONInternational, NPI: wire.NPIISDN, Addr: to},
+		Source: address(from), Dest: address(to),
 		DataCoding: part.DataCoding, ShortMessage: part.Octets,
 	}}})
 	return nil
