@@ -51,6 +51,7 @@ type App struct {
 	receipts   *receipt.Worker
 	relay      *relay.Sequencer
 	janitor    *janitor
+	api        *api.API
 	server     *http.Server
 	listener   net.Listener
 	served     chan error
@@ -151,12 +152,13 @@ func (a *App) listen(context.Context) (err error) {
 	if a.listener, err = net.Listen("tcp", a.cfg.Listen.HTTP); err != nil {
 		return fmt.Errorf("the address %s cannot be listened on: choose another with --listen (%w)", a.cfg.Listen.HTTP, err)
 	}
-	handler := api.New(api.Config{
+	a.api = api.New(api.Config{
 		Store: a.store, Outbound: a.outbound, Contents: contents{a.store, outbound.NewContents(a.sealer)}, Identity: a.identity,
-		Clock: nodeClock(), Ready: a.Ready, Simulated: a.simulated, Metrics: a.metrics, Log: a.log,
+		Clock: nodeClock(), Ready: a.Ready, Simulated: a.simulated, Phones: a.phones(), Installation: a.tenant,
 		DeliveredMeans: map[int64]string{a.connection.id: a.connection.cfg.Receipts.DeliveredMeans},
+		Metrics:        a.metrics, Log: a.log,
 	})
-	a.server = api.NewServer(handler, a.log)
+	a.server = api.NewServer(a.api, a.log)
 	return nil
 }
 
@@ -211,6 +213,7 @@ func (a *App) stopServing(ctx context.Context) error {
 	const patience = 5 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	a.api.Release()
 	if err := a.server.Shutdown(ctx); err != nil {
 		return a.server.Close()
 	}

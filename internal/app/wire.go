@@ -73,6 +73,14 @@ func (a *App) startSimulator(to *smpp.Config) error {
 	return nil
 }
 
+// phones are the handsets of the simulated carrier, or none.
+func (a *App) phones() provider.Phones {
+	if a.centre == nil {
+		return nil
+	}
+	return a.centre
+}
+
 func (a *App) rules() store.Rules {
 	redactor := receipt.Redactor{Sealer: a.sealer, Readers: map[int64]provider.Reader{a.connection.id: a.connection.reader}}
 	ids, _ := a.connection.cfg.Receipts.IDs.read() // checked with the configuration

@@ -39,6 +39,7 @@ type commands struct {
 	Send     sendCmd     `cmd:"" help:"Submit a message, from flags or as JSON from stdin."`
 	Explain  explainCmd  `cmd:"" help:"Say in plain words why a request was sent or not: give a msg_… or dec_… id."`
 	Timeline timelineCmd `cmd:"" help:"List everything that happened to a message."`
+	Handset  handsetCmd  `cmd:"" help:"Show what a simulated handset received, or let it answer (simulator only)."`
 	SMSC     smscCmd     `cmd:"" name:"smsc" help:"Run the simulated SMSC as a process of its own."`
 	Key      keyCmd      `cmd:"" help:"Make, list and revoke API keys."`
 	Migrate  migrateCmd  `cmd:"" help:"Bring a store's schema to this release."`

@@ -2,49 +2,14 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/alecthomas/kong"
 
 	"github.com/einmal/einmal/internal/ground/chaos"
 	"github.com/einmal/einmal/internal/ground/telemetry"
-	"github.com/einmal/einmal/internal/provider/simulator"
 )
-
-type smscCmd struct {
-	Listen   string        `help:"Address to listen on." default:"127.0.0.1:2775" placeholder:"HOST:PORT"`
-	Ledger   string        `help:"Where it writes what it took, a JSON object a line." type:"path" placeholder:"FILE"`
-	NoEcho   bool          `help:"Do not send user_message_reference back in receipts."`
-	SystemID string        `help:"What a bind must give as system_id; else any."`
-	Password string        `help:"What a bind must give as password; else any." env:"EINMAL_SMSC_PASSWORD"`
-	Slow     time.Duration `name:"slow-receipt" help:"How long the receipt of a number that ends in 10 takes." default:"20s"`
-	JSON     bool          `name:"json" help:"Print the start line as JSON."`
-}
-
-func (c *smscCmd) Run(ctx context.Context, env *Env) error {
-	server := simulator.New(simulator.Config{
-		Listen: c.Listen, LedgerPath: c.Ledger, Echo: !c.NoEcho, SystemID: c.SystemID, Password: c.Password,
-		SlowReceipt: c.Slow,
-	})
-	if err := server.Start(); err != nil {
-		return err
-	}
-	if c.JSON {
-		if err := compact(env, map[string]any{"event": "ready", "listen": server.Addr(), "simulated": true}); err != nil {
-			return errors.Join(err, server.Close())
-		}
-	} else {
-		_, _ = fmt.Fprintf(env.Stdout, "simulated SMSC on %s; the last two digits of a destination choose what becomes of a message\n", server.Addr())
-	}
-	select {
-	case <-env.Signals:
-	case <-ctx.Done():
-	}
-	return server.Close()
-}
 
 type migrateCmd struct{ gatewayFlags }
 

@@ -16,8 +16,10 @@ import (
 
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/fault"
+	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/ground/secret"
 	"github.com/einmal/einmal/internal/ground/telemetry"
+	"github.com/einmal/einmal/internal/provider"
 )
 
 // Config is what the API works with. All of it must be there.
@@ -33,8 +35,12 @@ type Config struct {
 	Simulated bool
 	// DeliveredMeans is what is declared of the word "delivered", by the connections' numbers.
 	DeliveredMeans map[int64]string
-	Metrics        *telemetry.Metrics
-	Log            *slog.Logger
+	// Phones are the simulated carrier's handsets; nil: it is no simulated one. They are shown to keys of the
+	// tenant Installation alone.
+	Phones       provider.Phones
+	Installation ident.Partition
+	Metrics      *telemetry.Metrics
+	Log          *slog.Logger
 }
 
 // API serves HTTP. Safe for concurrent use.
@@ -45,6 +51,7 @@ type API struct {
 	keyring  *keyring
 	requests *requestMetrics
 	routes   []Route
+	waiting  waiting
 }
 
 // Route is one operation of the API.
@@ -58,7 +65,7 @@ func New(c Config) *API {
 	huma.NewError = frameworkError // process-wide, always the same
 	a := &API{
 		cfg: c, mux: http.NewServeMux(), keyring: newKeyring(c.Store, c.Identity, c.Clock),
-		requests: newRequestMetrics(c.Metrics),
+		requests: newRequestMetrics(c.Metrics), waiting: newWaiting(),
 	}
 	a.huma = humago.New(a.mux, description())
 	a.register()

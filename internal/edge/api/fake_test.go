@@ -215,6 +215,7 @@ type world struct {
 	api      *API
 	store    *fakeStore
 	outbound *fakeOutbound
+	phones   *fakePhones
 	clock    *clock.Manual
 	log      *bytes.Buffer
 	notReady error
@@ -224,13 +225,13 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	w := &world{
 		t: t, store: &fakeStore{keys: map[string]store.APIKey{}, message: sampleMessage()}, outbound: &fakeOutbound{},
-		clock: clock.NewManual(epoch), log: &bytes.Buffer{},
+		phones: &fakePhones{}, clock: clock.NewManual(epoch), log: &bytes.Buffer{},
 	}
 	w.outbound.message = w.store.message
 	w.outbound.answer = outbound.Answer{Result: intent.Result{Kind: intent.Decided, Decision: sampleDecision()}, Simulated: true, Parts: 1, Encoding: outbound.GSM7}
 	w.api = New(Config{
 		Store: w.store, Outbound: w.outbound, Contents: fakeContents{}, Identity: identity, Clock: w.clock,
-		Ready: func(context.Context) error { return w.notReady }, Simulated: true,
+		Ready: func(context.Context) error { return w.notReady }, Simulated: true, Phones: w.phones, Installation: tenantA,
 		Metrics: telemetry.NewMetrics(), Log: telemetry.NewLogger(w.log, telemetry.JSON, slog.LevelDebug),
 	})
 	w.admin = w.key(tenantA, "admin")

@@ -78,6 +78,8 @@ func (h *house) walk(who, foreign *household) {
 		case r.Scope == "":
 		case strings.Contains(r.Path, "{id}"):
 			h.walkByID(r, who, foreign)
+		case strings.Contains(r.Path, "{number}"):
+			h.walkPhone(r, who)
 		case r.Method == "GET":
 			h.walkList(r, who, foreign)
 		default:
@@ -112,6 +114,16 @@ func (h *house) walkByID(r Route, who, foreign *household) {
 	h.hides(rec, r.Path, foreign)
 	if id := who.ids()[strings.Split(r.Path, "/")[2]]; rec.Code != 200 || !strings.Contains(rec.Body.String(), id) {
 		h.t.Errorf("%v: %d without its own: %s", r, rec.Code, rec.Body)
+	}
+}
+
+// walkPhone asks for a handset of the simulated carrier, which the installation's own tenant alone may see.
+func (h *house) walkPhone(r Route, who *household) {
+	h.t.Helper()
+	want := map[bool]int{true: 200, false: 404}[who.name == "installation"]
+	rec := h.call(r.Method, strings.Replace(r.Path, "{number}", number, 1), who.key, bodies[r.Method+" "+r.Path])
+	if rec.Code != want || strings.Contains(rec.Body.String(), "secret") != (want == 200 && r.Method == "GET") {
+		h.t.Errorf("%v for %s: %d %s", r, who.name, rec.Code, rec.Body)
 	}
 }
 

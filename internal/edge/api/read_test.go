@@ -299,7 +299,7 @@ func TestTheDescriptionCoversEveryRoute(t *testing.T) {
 		t.Errorf("%s, %d problems", doc.OpenAPI, len(doc.Problems))
 	}
 	for _, r := range w.api.Routes() {
-		if r.Path == "/metrics" || r.Path == "/openapi.json" {
+		if r.Path == "/metrics" || r.Path == "/openapi.json" || r.Path == "/handset/{number}" { // no calls of the API
 			continue
 		}
 		o, ok := doc.Paths[r.Path][strings.ToLower(r.Method)]

@@ -46,6 +46,10 @@ func newHouse(t *testing.T) *house {
 		Policy:     store.PolicyVersion{Name: "builtin", Version: policy.Builtin().Version, Source: policy.BuiltinSource()},
 		Connection: outbound.Connection{ID: h.conn, Simulated: true},
 	})
+	installation, err := st.EnsureTenant(ctx, "installation")
+	must(t, err)
+	phones := &fakePhones{}
+	phones.add(number[1:], "SHOP", "a secret word")
 	t.Cleanup(func() {
 		service.Close()
 		must(t, st.Close())
@@ -53,7 +57,7 @@ func newHouse(t *testing.T) *house {
 	must(t, service.Start(ctx))
 	h.api = New(Config{
 		Store: st, Outbound: service, Contents: opener{outbound.NewContents(sealer)}, Identity: identity, Clock: clock.System{},
-		Ready: st.Ping, Simulated: true, Metrics: telemetry.NewMetrics(), Log: discard,
+		Ready: st.Ping, Simulated: true, Phones: phones, Installation: installation, Metrics: telemetry.NewMetrics(), Log: discard,
 	})
 	return h
 }

@@ -30,9 +30,12 @@ func (a *API) register() {
 	create.DefaultStatus = http.StatusCreated
 	add(a, create, ScopeAdmin, a.createKey)
 	add(a, op("DELETE", "/v1/keys/{id}", "revoke-key", "Keys", "End a key; it stops to work within a second"), ScopeAdmin, a.revokeKey)
+	add(a, patient(op("GET", "/v1/handset/{number}", "get-handset", "Simulator", "What a simulated handset received")), ScopeRead, a.getHandset)
+	add(a, withBody(op("POST", "/v1/handset/{number}/reply", "reply-from-handset", "Simulator", "Let a simulated handset answer"), a.schema(replyBody{})), ScopeSend, a.replyFromHandset)
 	add(a, op("GET", "/healthz", "health", "Operation", "The process runs"), "", a.health)
 	add(a, op("GET", "/readyz", "readiness", "Operation", "The gateway can take requests"), "", a.readiness)
 	a.handle(Route{"GET", "/metrics", ""}, a.cfg.Metrics.Handler().ServeHTTP)
+	a.handle(Route{"GET", "/handset/{number}", ""}, a.handsetPage)
 	a.routes = append(a.routes, Route{"GET", "/openapi.json", ""})
 	a.refuseTheRest()
 }
@@ -57,6 +60,7 @@ func add[In, Out any](a *API, op huma.Operation, scope Scope, handle func(contex
 	if op.RequestBody != nil {
 		op.Middlewares = append(op.Middlewares, orEmptyObject)
 	}
+	op.Middlewares = append(op.Middlewares, takesItsTime)
 	huma.Register(a.huma, op, func(ctx context.Context, in *In) (*body[Out], error) {
 		out, err := handle(ctx, in)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/einmal/einmal/internal/provider"
 	wire "github.com/einmal/einmal/internal/smpp"
 )
 
@@ -98,7 +99,9 @@ func (c *client) submit(s *wire.Session, pdu *wire.PDU, m *wire.Message) {
 	}
 	if e.outcome == Accepted {
 		c.remember(e, &msg)
-		c.server.handsets.add(m.Dest.Addr, Received{At: msg.at, From: m.Source.Addr, Text: msg.text, MessageID: msg.id})
+		c.server.handsets.add(m.Dest.Addr, c.systemID, provider.PhoneMessage{
+			At: msg.at, From: m.Source.Addr, Text: msg.text, MessageID: msg.id, Parts: 1,
+		})
 	}
 	c.conclude(s, pdu, e, &msg)
 }

@@ -222,11 +222,16 @@ func address(digits string) wire.Address {
 
 // Inbound sends a text from a handset to the receivers of a system_id. Numbers are digits without a plus sign.
 func (s *Server) Inbound(systemID, from, to, text string) error {
+	return s.inbound(systemID, from, to, text, nil)
+}
+
+// inbound calls taken when a receiver has taken the text.
+func (s *Server) inbound(systemID, from, to, text string, taken func()) error {
 	part, err := gsm.Encode(text)
 	if err != nil {
 		return err
 	}
-	s.outbox(systemID).add(&delivery{pdu: wire.PDU{Command: wire.CmdDeliverSM, Body: &wire.Message{
+	s.outbox(systemID).add(&delivery{then: taken, pdu: wire.PDU{Command: wire.CmdDeliverSM, Body: &wire.Message{
 		Source: address(from), Dest: address(to),
 		DataCoding: part.DataCoding, ShortMessage: part.Octets,
 	}}})

@@ -2,7 +2,9 @@ package simulator
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/einmal/einmal/internal/domain/gsm"
 	"github.com/einmal/einmal/internal/ground/clock"
+	"github.com/einmal/einmal/internal/provider"
 	wire "github.com/einmal/einmal/internal/smpp"
 )
 
@@ -188,6 +191,49 @@ func TestRedelivery(t *testing.T) {
 			t.Errorf("taken %d times, first try told %d times", taken, tried)
 		}
 	})
+}
+
+// TestPhones: a handset's messages are counted, awaited, and answered over the bind that they came from.
+func TestPhones(t *testing.T) {
+	s := start(t, Config{})
+	e := bind(t, s, wire.CmdBindTransceiver)
+	const number = "12025550114"
+	came := make(chan struct{})
+	go func() {
+		s.Await(t.Context(), number, 1)
+		close(came)
+	}()
+	e.request(submission("00", "another number"))
+	e.request(submission("14", "one"))
+	e.request(submission("14", "two"))
+	<-came
+	if got := s.Received(number, 1); len(got) != 1 || got[0].N != 2 || got[0].Text != "two" || got[0].Parts != 1 {
+		t.Errorf("%+v", got)
+	}
+	if err := s.Answer(t.Context(), number, "4711", "yes"); err != nil {
+		t.Error(err)
+	}
+	for range 2 { // the receipt of 00 came first
+		if m := e.deliver().Body.(*wire.Message); m.ESMClass == 0 && (m.Source.Addr != number || m.Dest.Addr != "4711" || string(m.ShortMessage) != "yes") {
+			t.Errorf("%+v", m)
+		}
+	}
+	if len(e.delivers) != 0 {
+		t.Error("more than the receipt and the answer came")
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	s.Await(ended, number, 2)
+	e.session.Close()
+	if err := s.Answer(ended, number, "4711", "too late"); !errors.Is(err, context.Canceled) {
+		t.Errorf("nobody took it: %v", err)
+	}
+	if err := s.Answer(t.Context(), number, "4711", strings.Repeat("x", 161)); err == nil || errors.Is(err, context.Canceled) {
+		t.Errorf("too long: %v", err)
+	}
+	if err := start(t, Config{}).Answer(t.Context(), number, "4711", "x"); !errors.Is(err, provider.ErrNobody) {
+		t.Errorf("nobody: %v", err)
+	}
 }
 
 func TestInboundAndHandset(t *testing.T) {
