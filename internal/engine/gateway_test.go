@@ -108,7 +108,8 @@ func (g *gateway) register(ctx context.Context) {
 	must(g, err)
 	g.flow, err = g.store.EnsureFlow(ctx, store.FlowSpec{Connection: g.conn, Tenant: g.tenant, Sender: "SHOP"})
 	must(g, err)
-	must(g, g.store.PutPolicy(ctx, store.PolicyVersion{Name: "builtin", Version: 1, Source: []byte("-")}))
+	_, err = g.store.PutPolicy(ctx, store.PolicyVersion{Name: "builtin", Version: 1, Source: []byte("-")}, policy.SucceedBuiltin)
+	must(g, err)
 }
 
 // note wakes whoever waits for a commit.

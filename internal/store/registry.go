@@ -23,14 +23,7 @@ func (f FlowSpec) Place() flow.Place {
 	return flow.Place{Connection: f.Connection, Lane: f.Lane, Tenant: f.Tenant}
 }
 
-// PolicyVersion is a stored policy file. Versions are never changed or removed.
-type PolicyVersion struct {
-	Name    string
-	Version int
-	Source  []byte
-}
-
-// Registry holds the small tables that give names immutable numbers, and the policy in force.
+// Registry holds the small tables that give names immutable numbers, and the installation's values and keys.
 type Registry interface {
 	// EnsureTenant returns the partition of the tenant of that name and makes one if there is none.
 	EnsureTenant(ctx context.Context, name string) (ident.Partition, error)
@@ -41,17 +34,6 @@ type Registry interface {
 	EnsureFlow(ctx context.Context, spec FlowSpec) (int64, error)
 	// ConnectionNames gives every connection's name by its number.
 	ConnectionNames(ctx context.Context) (map[int64]string, error)
-
-	// PutPolicy stores a version, if it is not there, and makes it the policy in force if it is newer than the
-	// head of that name or there is none.
-	PutPolicy(ctx context.Context, p PolicyVersion) error
-	// PolicyHead is the policy in force.
-	PolicyHead(ctx context.Context) (PolicyVersion, error)
-	// PolicyInForce is its name and version, without its file.
-	PolicyInForce(ctx context.Context) (name string, version int, err error)
-
-	// PolicyVersions lists the stored versions of a policy, the newest first.
-	PolicyVersions(ctx context.Context, name string, limit int) ([]PolicyVersion, error)
 
 	// Meta reads a value of the installation, such as the identity key's check value; "" if there is none.
 	Meta(ctx context.Context, name string) (string, error)

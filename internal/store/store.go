@@ -4,7 +4,7 @@
 // the pure function that decides as an argument: they lock, read, fold and write, and never decide. Every
 // method is one transaction, committed durably when it returns nil. All of them lock in one order:
 //
-//	policy_head (share) → intake by receipt → external ids by (space, kind, id) → registers by (space, key)
+//	policy_head (share; whoever changes it waits for all who share it) → intake by receipt → external ids by (space, kind, id) → registers by (space, key)
 //	→ messages by id → attempts → flows, exceptions, other singletons
 //
 // Transactions run on a context of their own: a caller that goes away does not undo what others are waiting
@@ -33,6 +33,7 @@ type Store interface {
 	Reader
 	Feed
 	Registry
+	Policies
 	Keys
 	Slots
 	// Now is the store's clock.
@@ -84,7 +85,7 @@ type AnswerSent struct {
 }
 
 // ErrPolicyChanged says that a request was prepared under a policy that is not in force any more: prepare it
-// again under Registry.PolicyHead.
+// again under Policies.PolicyHead.
 var ErrPolicyChanged = errors.New("the policy in force has changed")
 
 // ClaimSpec says which work a node wants.

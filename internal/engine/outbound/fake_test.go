@@ -2,6 +2,7 @@ package outbound
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"sync"
@@ -9,6 +10,7 @@ import (
 	"github.com/einmal/einmal/internal/domain/evidence"
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/domain/message"
+	"github.com/einmal/einmal/internal/domain/policy"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/fault"
 	"github.com/einmal/einmal/internal/ground/ident"
@@ -161,24 +163,41 @@ func (m *memory) EnsureFlow(_ context.Context, spec store.FlowSpec) (int64, erro
 	return m.flows[spec], nil
 }
 
-func (m *memory) PutPolicy(_ context.Context, p store.PolicyVersion) error {
+func (m *memory) PutPolicy(_ context.Context, p store.PolicyVersion, rule store.PolicyRule) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.head = policyID(p)
-	m.policies[m.head] = p
-	return nil
-}
-
-func (m *memory) PolicyVersions(_ context.Context, name string, limit int) ([]store.PolicyVersion, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	var all []store.PolicyVersion
-	for _, p := range m.policies {
-		if p.Name == name {
-			all = append(all, p)
+	k := policy.Known{Head: policy.Version{Name: m.policies[m.head].Name, Version: m.policies[m.head].Version}, Stored: m.policies[p.ID()].Source}
+	for _, have := range m.policies {
+		if have.Name == p.Name {
+			k.Newest = max(k.Newest, have.Version)
 		}
 	}
-	slices.SortFunc(all, func(a, b store.PolicyVersion) int { return b.Version - a.Version })
+	changes, err := rule(policy.Version{Name: p.Name, Version: p.Version, Source: p.Source}, k)
+	if changes {
+		m.head = p.ID()
+		p.N = int64(len(m.policies) + 1)
+		m.policies[m.head] = p
+	}
+	return changes, err
+}
+
+// put brings a version, which has to come into force.
+func (m *memory) put(p store.PolicyVersion) {
+	if changed, err := m.PutPolicy(bg, p, policy.Succeed); err != nil || !changed {
+		panic(fmt.Sprint(p.ID(), " did not come into force: ", err))
+	}
+}
+
+func (m *memory) Policy(_ context.Context, name string, version int) (store.PolicyVersion, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.policies[store.PolicyVersion{Name: name, Version: version}.ID()], nil
+}
+
+func (m *memory) PoliciesInForce(_ context.Context, limit int) ([]store.PolicyVersion, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	all := slices.SortedFunc(maps.Values(m.policies), func(a, b store.PolicyVersion) int { return int(b.N - a.N) })
 	return all[:min(len(all), limit)], nil
 }
 

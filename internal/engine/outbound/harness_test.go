@@ -57,8 +57,6 @@ func version(n int, source string) store.PolicyVersion {
 	return store.PolicyVersion{Name: "shop", Version: n, Source: []byte(strings.Replace(source, "version: 1", fmt.Sprintf("version: %d", n), 1))}
 }
 
-func policyID(p store.PolicyVersion) string { return fmt.Sprintf("%s@%d", p.Name, p.Version) }
-
 // lockedBuffer is a log that several goroutines write.
 type lockedBuffer struct {
 	mu sync.Mutex

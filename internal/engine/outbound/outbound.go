@@ -62,10 +62,11 @@ type Store interface {
 	store.Settler
 	Message(ctx context.Context, tenant ident.Partition, id ident.Message) (*store.Message, error)
 	EnsureFlow(ctx context.Context, spec store.FlowSpec) (int64, error)
-	PutPolicy(ctx context.Context, p store.PolicyVersion) error
+	PutPolicy(ctx context.Context, p store.PolicyVersion, rule store.PolicyRule) (changed bool, err error)
 	PolicyHead(ctx context.Context) (store.PolicyVersion, error)
 	PolicyInForce(ctx context.Context) (name string, version int, err error)
-	PolicyVersions(ctx context.Context, name string, limit int) ([]store.PolicyVersion, error)
+	Policy(ctx context.Context, name string, version int) (store.PolicyVersion, error)
+	PoliciesInForce(ctx context.Context, limit int) ([]store.PolicyVersion, error)
 	EnsureMeta(ctx context.Context, name, value string) (string, error)
 }
 
@@ -128,8 +129,8 @@ func (s *Service) Start(ctx context.Context) error {
 	if err := s.checkIdentity(ctx); err != nil {
 		return err
 	}
-	if err := s.cfg.Store.PutPolicy(ctx, s.cfg.Policy); err != nil {
-		return fmt.Errorf("store the policy %s@%d: %w", s.cfg.Policy.Name, s.cfg.Policy.Version, err)
+	if err := s.bringPolicy(ctx); err != nil {
+		return fmt.Errorf("the policy %s: %w", s.cfg.Policy.ID(), err)
 	}
 	_, err := s.policies.inForce(ctx)
 	return err

@@ -12,9 +12,9 @@ import (
 	"github.com/einmal/einmal/internal/store"
 )
 
-// maxVersions is how many versions of a policy are read, the newest first. It is an end where none is expected,
-// not a choice: a policy that is changed ten times on each day of its longest window (90 days) stays below it.
-// Behind it a window that still runs would be reopened.
+// maxVersions is how many of the versions that were in force are read, the newest first. It is an end where none is
+// expected, not a choice: a policy that is changed ten times on each day of its longest window (90 days) stays below
+// it. Behind it a window that still runs would be reopened.
 const maxVersions = 1000
 
 // policies remembers the policy in force. It may be wrong for a moment: the store checks at each decision, and
@@ -62,10 +62,9 @@ func (p *policies) refresh(ctx context.Context, was *inForce) (*inForce, error) 
 	if was != nil && was.Name == head.Name && was.Version == head.Version {
 		return was, nil // another request of the batch was out of date
 	}
-	name := fmt.Sprintf("%s@%d", head.Name, head.Version)
-	parsed, wrong := policy.Parse(name, head.Source)
+	parsed, wrong := policy.Parse(head.ID(), head.Source)
 	if wrong != nil {
-		return nil, fault.Wrap(wrong, fault.Internal, "the policy in force, %s, cannot be read by this release", name)
+		return nil, fault.Wrap(wrong, fault.Internal, "the policy in force, %s, cannot be read by this release", head.ID())
 	}
 	earlier, err := p.before(ctx, head)
 	if err != nil {
@@ -76,19 +75,20 @@ func (p *policies) refresh(ctx context.Context, was *inForce) (*inForce, error) 
 	return now, nil
 }
 
-// before reads the versions before the head, of any node and run. One that this release cannot read is left
-// out: its requests were decided by another release, whose keys this one cannot make.
+// before reads the versions that were in force before the head, whatever their names: a purpose that keeps its name
+// and its key keeps its windows. One that this release cannot read is left out: its requests were decided by another
+// release, whose keys this one cannot make.
 func (p *policies) before(ctx context.Context, head store.PolicyVersion) ([]*policy.Policy, error) {
-	stored, err := p.store.PolicyVersions(ctx, head.Name, maxVersions)
+	stored, err := p.store.PoliciesInForce(ctx, maxVersions)
 	if err != nil {
 		return nil, err
 	}
 	var earlier []*policy.Policy
 	for _, v := range stored {
-		if v.Version >= head.Version {
+		if v.N >= head.N {
 			continue
 		}
-		if parsed, wrong := policy.Parse(fmt.Sprintf("%s@%d", v.Name, v.Version), v.Source); wrong == nil {
+		if parsed, wrong := policy.Parse(v.ID(), v.Source); wrong == nil {
 			earlier = append(earlier, parsed)
 		}
 	}

@@ -21,9 +21,7 @@ func keyedBy(n int, parts string) store.PolicyVersion {
 func (b *bench) put(parts ...string) {
 	b.t.Helper()
 	for i, p := range parts {
-		if err := b.store.PutPolicy(bg, keyedBy(i+2, p)); err != nil {
-			b.t.Fatal(err)
-		}
+		b.store.put(keyedBy(i+2, p))
 	}
 }
 
@@ -101,7 +99,7 @@ func BenchmarkPolicyLoaded(b *testing.B) {
 	m := newMemory()
 	parts := []string{"event.id", "event.id, event.version", "event.id, sender", "event.id, event.type"}
 	for n := range maxVersions {
-		_ = m.PutPolicy(bg, keyedBy(n+1, parts[n%len(parts)]))
+		m.put(keyedBy(n+1, parts[n%len(parts)]))
 	}
 	for b.Loop() {
 		p := &policies{store: m}

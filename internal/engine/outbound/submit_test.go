@@ -229,9 +229,7 @@ func TestANewPolicyTurnsNoRetryIntoAnError(t *testing.T) {
 	b := newBench(t)
 	s := keyed(order("A-1"), "k")
 	first := b.submit(s)
-	if err := b.store.PutPolicy(bg, version(2, strings.Replace(testPolicy, "  order:", "  renamed:", 1))); err != nil {
-		t.Fatal(err)
-	}
+	b.store.put(version(2, strings.Replace(testPolicy, "  order:", "  renamed:", 1)))
 	b.submit(alert("A-1")) // by which the service learns of the new policy
 	if again := b.submit(s); !again.Replayed || again.Decision.ID != first.Decision.ID {
 		t.Errorf("the retry: %+v", again)
@@ -257,9 +255,7 @@ func TestAPolicyThatChangesMeanwhile(t *testing.T) {
 	b := newBench(t)
 	first := b.submit(order("A-1"))
 	wider := strings.Replace(testPolicy, "key: [event.id, event.version, sender]", "key: [event.id]", 1)
-	if err := b.store.PutPolicy(bg, version(2, wider)); err != nil {
-		t.Fatal(err)
-	}
+	b.store.put(version(2, wider))
 	a := b.submit(order("A-1"))
 	if a.Decision.PolicyID != "shop@2" || a.Decision.Action != intent.Suppress || a.Decision.Message.ID != first.Decision.Message.ID {
 		t.Errorf("under the older key: %+v", a.Decision)
@@ -267,7 +263,7 @@ func TestAPolicyThatChangesMeanwhile(t *testing.T) {
 	n := 2
 	b.store.before = func([]store.Submission) { // always one ahead
 		n++
-		_ = b.store.PutPolicy(bg, version(n, testPolicy))
+		b.store.put(version(n, testPolicy))
 	}
 	if f := b.refused(order("A-2"), fault.Unavailable); f.RetryAfter == 0 || n != 2+maxTries {
 		t.Errorf("after %d tries: %v", n-2, f)

@@ -21,6 +21,7 @@ var migrations embed.FS
 var dialect = &sqlstore.Dialect{
 	Name: "postgres", Arrays: true,
 	ForUpdate: "for update", ForShare: "for share", SkipLocked: "for update skip locked",
+	LockHead:    "lock table policy_head in exclusive mode",
 	ServerClock: true, Classify: classify,
 }
 

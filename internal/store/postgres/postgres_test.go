@@ -15,6 +15,7 @@ import (
 
 	"github.com/pressly/goose/v3"
 
+	"github.com/einmal/einmal/internal/domain/policy"
 	"github.com/einmal/einmal/internal/ground/fault"
 	"github.com/einmal/einmal/internal/store"
 	"github.com/einmal/einmal/internal/store/postgres"
@@ -136,8 +137,8 @@ func TestStartsBesideDecisions(t *testing.T) {
 	u := storetest.PostgresDatabase(t)
 	s := open(t, u)
 	p := store.PolicyVersion{Name: "test", Version: 1, Source: []byte("v1")}
-	if err := s.PutPolicy(context.Background(), p); err != nil {
-		t.Fatal(err)
+	if changed, err := s.PutPolicy(context.Background(), p, policy.Succeed); err != nil || !changed {
+		t.Fatal(changed, err)
 	}
 	db, err := sql.Open("pgx", u.String())
 	if err != nil {
@@ -152,7 +153,7 @@ func TestStartsBesideDecisions(t *testing.T) {
 	if _, err := decision.Exec("select 1 from policy_head for share"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.PutPolicy(context.Background(), p); err != nil {
+	if _, err := s.PutPolicy(context.Background(), p, policy.Succeed); err != nil {
 		t.Errorf("the policy in force cannot be put beside a decision: %v", err)
 	}
 }

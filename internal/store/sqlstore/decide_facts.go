@@ -21,8 +21,9 @@ func (t *tx) sharePolicy(ctx context.Context, batch []store.Submission) error {
 	if err := t.row(ctx, sharePolicy, nil, scan1(&p.Name, &p.Version)); err != nil {
 		return err
 	}
+	inForce := p.ID()
 	for _, s := range batch {
-		if s.PolicyID != policyID(p) {
+		if s.PolicyID != inForce {
 			return store.ErrPolicyChanged
 		}
 	}

@@ -7,6 +7,10 @@ type Dialect struct {
 	ForUpdate  string
 	ForShare   string
 	SkipLocked string
+	// LockHead waits its turn until no other transaction holds the policy in force, and keeps others from taking it.
+	// A row lock would starve: whoever shares a row lets others share it past those who wait to change it. "": the
+	// engine has one writer.
+	LockHead string
 	// ServerClock: the server's clock is the store's; else Options.Clock is.
 	ServerClock bool
 	// Classify says what an error of the driver means for a batch.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 
 	"github.com/einmal/einmal/internal/domain/flow"
 	"github.com/einmal/einmal/internal/ground/clock"
@@ -113,66 +112,6 @@ func (s *Store) ConnectionNames(ctx context.Context) (map[int64]string, error) {
 		return err
 	})
 	return names, unavailable(err)
-}
-
-func policyID(p store.PolicyVersion) string { return fmt.Sprintf("%s@%d", p.Name, p.Version) }
-
-var (
-	insertPolicy = define(`insert into policy (name, version, source) select {1}, {2}, {3} where true on conflict (name, version) do nothing`)
-	// Every node puts its policy when it starts. Where the head stands it is not touched: a conflict would lock the
-	// row and wait for all decisions under way, those of a node that hangs among them.
-	raiseHead = define(`insert into policy_head (id, name, version) select 1, {1}, {2}
-		where not exists (select 1 from policy_head h where h.id = 1 and (h.name <> {1} or h.version >= {2})) on conflict (id) do update
-		set name = excluded.name, version = excluded.version where policy_head.name = excluded.name and policy_head.version < excluded.version`)
-	readHead = define(`select p.name, p.version, p.source from policy_head h join policy p on p.name = h.name and p.version = h.version where h.id = 1`)
-)
-
-// PutPolicy implements store.Registry.
-func (s *Store) PutPolicy(ctx context.Context, p store.PolicyVersion) error {
-	return s.once(ctx, func(t *tx) error {
-		if _, err := t.exec(t.ctx, insertPolicy, nil, p.Name, p.Version, p.Source); err != nil {
-			return err
-		}
-		_, err := t.exec(t.ctx, raiseHead, nil, p.Name, p.Version)
-		return err
-	})
-}
-
-// PolicyHead implements store.Registry.
-func (s *Store) PolicyHead(ctx context.Context) (store.PolicyVersion, error) {
-	var p store.PolicyVersion
-	err := s.read().row(ctx, readHead, nil, scan1(&p.Name, &p.Version, &p.Source))
-	if errors.Is(err, sql.ErrNoRows) {
-		return p, errNoPolicy
-	}
-	return p, unavailable(err)
-}
-
-var readInForce = define(`select name, version from policy_head where id = 1`)
-
-// PolicyInForce implements store.Registry.
-func (s *Store) PolicyInForce(ctx context.Context) (name string, version int, err error) {
-	err = s.read().row(ctx, readInForce, nil, scan1(&name, &version))
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", 0, errNoPolicy
-	}
-	return name, version, unavailable(err)
-}
-
-var errNoPolicy = fault.New(fault.NotFound, "no policy is in force: start the gateway once, it stores its own")
-
-var listPolicies = define(`select name, version, source from policy where name = {1} order by version desc limit {2}`)
-
-// PolicyVersions implements store.Registry.
-func (s *Store) PolicyVersions(ctx context.Context, name string, limit int) ([]store.PolicyVersion, error) {
-	var all []store.PolicyVersion
-	err := s.read().query(ctx, listPolicies, nil, func(res *sql.Rows) error {
-		var p store.PolicyVersion
-		err := res.Scan(&p.Name, &p.Version, &p.Source)
-		all = append(all, p)
-		return err
-	}, name, limit)
-	return all, unavailable(err)
 }
 
 var (

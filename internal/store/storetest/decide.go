@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -132,26 +131,6 @@ func testPreview(t *testing.T, h Harness) {
 	must(t, err)
 	if r.Decision.Action != intent.Suppress || r.Decision.Message.ID != id {
 		t.Errorf("a preview of a duplicate said %s", r.Decision.Action)
-	}
-}
-
-func testPolicyChanges(t *testing.T, h Harness) {
-	w := newWorld(t, h)
-	must(t, w.PutPolicy(context.Background(), store.PolicyVersion{Name: "test", Version: 2, Source: []byte("v2")}))
-	_, err := w.Decide(context.Background(), []store.Submission{w.submission(ask{event: "V-1", version: "1"})}, intent.Decide)
-	if !errors.Is(err, store.ErrPolicyChanged) {
-		t.Fatalf("a request of an older policy: %v", err)
-	}
-	must(t, w.PutPolicy(context.Background(), store.PolicyVersion{Name: "test", Version: 1, Source: []byte("again")}))
-	head, err := w.PolicyHead(context.Background())
-	must(t, err)
-	if head.Version != 2 || string(head.Source) != "v2" {
-		t.Errorf("the head went back to %d %q", head.Version, head.Source)
-	}
-	versions, err := w.PolicyVersions(context.Background(), "test", 10)
-	must(t, err)
-	if len(versions) != 2 || versions[0].Version != 2 || string(versions[1].Source) != policySource {
-		t.Errorf("a stored version was changed or lost: %d versions", len(versions))
 	}
 }
 

@@ -56,8 +56,18 @@ func worldOn(t *testing.T, h Harness, s store.Store) *world {
 	must(t, err)
 	w.flow, err = s.EnsureFlow(ctx, store.FlowSpec{Connection: w.conn, Lane: 1, Tenant: w.tenant, Sender: "SHOP"})
 	must(t, err)
-	must(t, s.PutPolicy(ctx, store.PolicyVersion{Name: "test", Version: 1, Source: []byte(policySource)}))
+	w.put("test", 1, policySource)
 	return w
+}
+
+// put brings a version of a policy, which has to come into force.
+func (w *world) put(name string, version int, source string) {
+	w.t.Helper()
+	changed, err := w.PutPolicy(context.Background(), store.PolicyVersion{Name: name, Version: version, Source: []byte(source), By: "ann"}, policy.Succeed)
+	must(w.t, err)
+	if !changed {
+		w.t.Fatalf("%s@%d did not come into force", name, version)
+	}
 }
 
 func must(t testing.TB, err error) {
@@ -87,6 +97,7 @@ type ask struct {
 	to                                         int // last digits of the number
 	tenant                                     ident.Partition
 	validFor                                   time.Duration
+	policy                                     string // "": test@1
 	ownKey                                     []byte
 	change                                     func(*intent.Request) // before the keys are made
 	flow                                       int64                 // 0: the world's
@@ -104,6 +115,9 @@ func (w *world) submission(a ask) store.Submission {
 	if a.tenant == 0 {
 		a.tenant = w.tenant
 	}
+	if a.policy == "" {
+		a.policy = "test@1"
+	}
 	if a.validFor == 0 {
 		a.validFor = time.Hour
 	}
@@ -113,7 +127,7 @@ func (w *world) submission(a ask) store.Submission {
 	to, err := phone.Parse(number(a.to), "")
 	must(w.t, err)
 	r := &intent.Request{
-		Decision: ident.NewDecision(a.tenant), Message: ident.NewMessage(a.tenant), Tenant: a.tenant, PolicyID: "test@1",
+		Decision: ident.NewDecision(a.tenant), Message: ident.NewMessage(a.tenant), Tenant: a.tenant, PolicyID: a.policy,
 		Purpose: purpose(w.t, a.purpose), To: to, Event: intent.Event{Type: "order", ID: a.event, Version: a.version},
 		Sender: "SHOP", ValidFor: a.validFor,
 	}
