@@ -4,8 +4,10 @@
 // the pure function that decides as an argument: they lock, read, fold and write, and never decide. Every
 // method is one transaction, committed durably when it returns nil. All of them lock in one order:
 //
-//	policy_head (share; whoever changes it waits for all who share it) → intake by receipt → external ids by (space, kind, id) → registers by (space, key)
+//	policy_head (share) → intake by receipt → external ids by (space, kind, id) → registers by (space, key)
 //	→ messages by id → attempts → flows, exceptions, other singletons
+//
+// Whoever changes policy_head waits for all who share it, and locks nothing else.
 //
 // Transactions run on a context of their own: a caller that goes away does not undo what others are waiting
 // for in the same batch. Errors are faults (fault.Unavailable, NotFound, State, InProgress); anything else is
