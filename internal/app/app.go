@@ -106,7 +106,7 @@ func (a *App) openFolder(context.Context) (err error) {
 func (a *App) openStore(ctx context.Context) (err error) {
 	retries := a.metrics.Counter("store_retries_total", "Transactions that were made again, by the class of the error.", "class")
 	count := func(c sqlstore.Class) { retries.WithLabelValues(c.String()).Inc() }
-	if a.store, err = openStore(ctx, a.cfg, a.log, count); err != nil {
+	if a.store, err = OpenStore(ctx, a.cfg, a.log, count); err != nil {
 		return err
 	}
 	if err := refuseLostKeys(ctx, a.store, keysFolder(a.cfg)); err != nil {

@@ -15,13 +15,13 @@ import (
 	"github.com/einmal/einmal/internal/store/sqlstore"
 )
 
-// storeFile is the embedded store in the data folder.
-const storeFile = "einmal.db"
+// StoreFile is the embedded store in the data folder.
+const StoreFile = "einmal.db"
 
-// openStore opens the configured store and brings its schema up to date.
-func openStore(ctx context.Context, c Config, log *slog.Logger, retried func(sqlstore.Class)) (store.Store, error) {
+// OpenStore opens the configured store and brings its schema up to date.
+func OpenStore(ctx context.Context, c Config, log *slog.Logger, retried func(sqlstore.Class)) (store.Store, error) {
 	if c.Store == storeSQLite {
-		s, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(c.Data, storeFile), Clock: clock.System{}, Log: log, Retried: retried})
+		s, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(c.Data, StoreFile), Clock: clock.System{}, Log: log, Retried: retried})
 		if err != nil {
 			return nil, err
 		}
@@ -41,15 +41,15 @@ func Migrate(ctx context.Context, c Config, log *slog.Logger) error {
 		return err
 	}
 	defer func() { _ = lock.Close() }() // the process ends soon, and with it the lock
-	s, err := openStore(ctx, c, log, nil)
+	s, err := OpenStore(ctx, c, log, nil)
 	if err != nil {
 		return err
 	}
 	return s.Close()
 }
 
-// batching is how decisions are gathered: one writer on the embedded store, several on a server.
-func batching(c Config) batch.Config {
+// Batching is how decisions are gathered: one writer on the embedded store, several on a server.
+func Batching(c Config) batch.Config {
 	if c.Store == storeSQLite {
 		return batch.Config{Max: 256, Writers: 1, Depth: 4096}
 	}

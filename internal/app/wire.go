@@ -110,7 +110,7 @@ func (a *App) buildFlows(context.Context) error {
 	a.outbound = outbound.New(outbound.Config{
 		Store: a.store, Identity: a.identity, Sealer: a.sealer, Clock: nodeClock(), Sender: a.cfg.Sender, RefuseUnassigned: a.cfg.Destinations.Unassigned == refuse,
 		Policy:     store.PolicyVersion{Name: builtin.Name, Version: builtin.Version, Source: policy.BuiltinSource()},
-		Connection: outbound.Connection{ID: c.id, Simulated: a.simulated}, Batch: batching(a.cfg), Wake: a.decided,
+		Connection: outbound.Connection{ID: c.id, Simulated: a.simulated}, Batch: Batching(a.cfg), Wake: a.decided,
 		Log: a.log, Metrics: a.metrics.Registerer(),
 	})
 	a.janitor = newJanitor(a.store, a.log)

@@ -42,6 +42,7 @@ type commands struct {
 	Handset  handsetCmd  `cmd:"" help:"Show what a simulated handset received, or let it answer (simulator only)."`
 	SMSC     smscCmd     `cmd:"" name:"smsc" help:"Run the simulated SMSC as a process of its own."`
 	Key      keyCmd      `cmd:"" help:"Make, list and revoke API keys."`
+	Bench    benchCmd    `cmd:"" help:"Measure this machine: the gateway against the bare work that it cannot do without."`
 	Migrate  migrateCmd  `cmd:"" help:"Bring a store's schema to this release."`
 	Config   configCmd   `cmd:"" help:"Show the configuration in force, secrets masked."`
 	Chaos    chaosCmd    `cmd:"" help:"Failure tests (builds with -tags chaos)."`

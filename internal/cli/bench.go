@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/einmal/einmal/internal/bench"
+)
+
+type benchCmd struct {
+	Decide      benchDecideCmd   `cmd:"" help:"Decisions, in process and over HTTP."`
+	Pipeline    benchPipelineCmd `cmd:"" help:"The whole way of a message, against Kannel."`
+	BareHandler bareHandlerCmd   `cmd:"" hidden:"" help:"What decisions over HTTP are compared with."`
+}
+
+// benchFlags are what every bench takes.
+type benchFlags struct {
+	Store  string `help:"sqlite, or the URL of a PostgreSQL server on which databases may be made." default:"sqlite" placeholder:"URL"`
+	Folder string `help:"Where the run keeps its files; its disk is measured, too." type:"path" placeholder:"FOLDER"`
+	Rounds int    `help:"Rounds; in each one every side has its turn." default:"3" placeholder:"N"`
+	JSON   bool   `name:"json" help:"Print the report as JSON."`
+}
+
+// measure runs a bench and prints its report.
+func (f benchFlags) measure(ctx context.Context, env *Env, count int, run func(context.Context, bench.Options) (*bench.Report, error)) error {
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-env.Signals:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	line := &progressLine{env: env}
+	report, err := run(ctx, bench.Options{
+		Store: f.Store, Folder: f.Folder, Count: count, Rounds: f.Rounds, Program: []string{self}, Progress: line.show,
+	})
+	line.clear()
+	if err != nil {
+		return err
+	}
+	if f.JSON {
+		return compact(env, report)
+	}
+	return showReport(env, report)
+}
+
+type benchDecideCmd struct {
+	benchFlags
+	Count int    `help:"Requests of each side in a round." default:"20000" placeholder:"N"`
+	Over  string `help:"process: decisions in this process; http: over HTTP; both." enum:"both,process,http" default:"both"`
+}
+
+func (c *benchDecideCmd) Run(ctx context.Context, env *Env) error {
+	return c.measure(ctx, env, c.Count, func(ctx context.Context, o bench.Options) (*bench.Report, error) {
+		return bench.Decide(ctx, o, c.Over != "http", c.Over != "process")
+	})
+}
+
+type benchPipelineCmd struct {
+	benchFlags
+	Count int `help:"Messages of each side in a round." default:"10000" placeholder:"N"`
+}
+
+func (c *benchPipelineCmd) Run(ctx context.Context, env *Env) error {
+	return c.measure(ctx, env, c.Count, bench.Pipeline)
+}
+
+type bareHandlerCmd struct{}
+
+func (c *bareHandlerCmd) Run(ctx context.Context, env *Env) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		<-env.Signals
+		cancel()
+	}()
+	return bench.ServeBare(ctx, func(address string) {
+		_ = compact(env, map[string]any{"event": "ready", "listen": address}) // whoever started it is gone: it ends with the next signal
+	})
+}
+
+// progressLine says on a terminal what is being measured, on one line that is written over.
+type progressLine struct {
+	env   *Env
+	shown bool
+}
+
+func (p *progressLine) show(doing string, done, of int) {
+	if !p.env.Terminal {
+		return
+	}
+	if of > 0 {
+		doing = fmt.Sprintf("%s %d %%", doing, 100*done/of)
+	}
+	_, _ = fmt.Fprintf(p.env.Stderr, "\r\x1b[K%s", doing)
+	p.shown = true
+}
+
+func (p *progressLine) clear() {
+	if p.shown {
+		_, _ = fmt.Fprint(p.env.Stderr, "\r\x1b[K")
+	}
+}
