@@ -8,23 +8,22 @@ var deliveryRank = map[message.Delivery]int{
 	message.DeliveryDelivered: 4, message.DeliveryExpired: 5, message.DeliveryUndelivered: 6,
 }
 
-// ReportedDelivery is what receipts report of the last attempt: empty if nothing. While a part of it is owed a
-// final receipt, "delivered" is not said: the message is en_route.
-func ReportedDelivery(attempts []Attempt) string {
-	shown, owed := message.DeliveryNone, false
-	for _, a := range attempts {
-		if a.Attempt.Attempt != attempts[len(attempts)-1].Attempt.Attempt {
-			continue
-		}
-		owed = owed || !a.Delivery.Final()
-		if deliveryRank[a.Delivery] > deliveryRank[shown] {
-			shown = a.Delivery
+// ReportedDelivery is what receipts report of a message of so many parts that is in a state: empty if nothing, or
+// nothing that holds for the whole. Parts that differ give the least favourable report that is final, else the one
+// that is furthest. While a part is owed a final receipt "delivered" is not said: the message is en_route. Of one
+// that has failed in part it never is.
+func ReportedDelivery(state message.State, total int, parts []message.Part) string {
+	shown := message.DeliveryNone
+	for _, p := range message.Counting(total, parts) {
+		if deliveryRank[p.Delivery] > deliveryRank[shown] {
+			shown = p.Delivery
 		}
 	}
-	switch {
-	case shown == message.DeliveryNone:
+	p := message.ProgressOf(total, parts)
+	switch part := p.Delivered < p.Parts; {
+	case shown == message.DeliveryNone, shown == message.DeliveryDelivered && part && state == message.Failed:
 		return ""
-	case shown == message.DeliveryDelivered && owed:
+	case shown == message.DeliveryDelivered && part:
 		return message.DeliveryEnRoute.String()
 	}
 	return shown.String()

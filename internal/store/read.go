@@ -32,6 +32,7 @@ type Message struct {
 	Metadata      []byte // sealed; nil: none
 	ValidUntil    clock.Micros
 	ReceiptUntil  clock.Micros
+	Text          message.Layout
 
 	State    message.State
 	Since    clock.Micros
@@ -39,11 +40,25 @@ type Message struct {
 	Attempts []Attempt // by attempt and part
 }
 
-// Delivery is the reported delivery of the message: of its last attempt; empty: nothing was reported. Parts
-// that differ give the least favourable one that is final, else the one that is furthest.
-func (m *Message) Delivery() string { return ReportedDelivery(m.Attempts) }
+// Delivery is the reported delivery of the message (ReportedDelivery).
+func (m *Message) Delivery() string { return ReportedDelivery(m.State, m.Text.Parts, m.Parts()) }
 
-// LastAttempt is the number of attempts that were opened.
+// Parts are its attempts as the fold sees them.
+func (m *Message) Parts() []message.Part {
+	parts := make([]message.Part, len(m.Attempts))
+	for i, a := range m.Attempts {
+		parts[i] = message.Part{
+			Attempt: a.Attempt.Attempt, Part: a.Part, Outcome: a.Outcome, Delivery: a.Delivery,
+			HasExternalID: len(a.ExternalID) > 0, NoReceipt: a.NoReceipt,
+		}
+	}
+	return parts
+}
+
+// Progress is how far its parts have come.
+func (m *Message) Progress() message.Progress { return message.ProgressOf(m.Text.Parts, m.Parts()) }
+
+// LastAttempt is the number of attempts that were opened, of the part that was tried most often.
 func (m *Message) LastAttempt() int {
 	if len(m.Attempts) == 0 {
 		return 0

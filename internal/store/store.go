@@ -22,6 +22,7 @@ import (
 	"github.com/einmal/einmal/internal/domain/evidence"
 	"github.com/einmal/einmal/internal/domain/flow"
 	"github.com/einmal/einmal/internal/domain/intent"
+	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
 )
@@ -117,13 +118,17 @@ type Claimed struct {
 	Message ident.Message
 	Flow    int64
 	Fence   int64
+	// Most is how many of its parts may be opened at once, of those that are owed; 0 counts as 1.
+	Most int
 }
 
-// Opened is an attempt that is committed: its bytes may leave now.
+// Opened is an attempt of a part that is committed: its bytes may leave now.
 type Opened struct {
 	Claimed
 	Tenant        ident.Partition
 	Attempt, Part uint16
+	Text          message.Layout
+	NoReceipt     bool  // no receipt is asked for
 	Reference     int32 // own reference; -1: none was free
 	Sender        string
 	Destination   string // E.164
@@ -147,6 +152,10 @@ type OpenSpec struct {
 	Addressing func(sender, destination string) (source, dest string)
 	// AnswerBy is how long the worker may wait for the answer before the attempt counts as orphaned.
 	AnswerBy time.Duration
+	// Together lets all parts of a long message leave at once. Else the first has to be taken before the others do.
+	Together bool
+	// OneReceipt asks for a receipt with the first part alone.
+	OneReceipt bool
 }
 
 // Dispatcher hands out work.
@@ -155,8 +164,9 @@ type Dispatcher interface {
 	// credit left where there is a rate. How many of which flow is flow.Deal's to say. Messages that another
 	// transaction has locked are passed over.
 	Claim(ctx context.Context, spec ClaimSpec) (Claims, error)
-	// OpenAttempts opens an attempt for each claim whose fence is still the message's and whose lease runs.
-	// Claims that are lost are left out of the answer.
+	// OpenAttempts opens an attempt of the parts that are owed (evidence.Case.Owed) for each claim whose fence is
+	// still the message's and whose lease runs. Claims that are lost are left out of the answer. A message's parts
+	// come in their order. It may be called again under one claim as long as parts are owed.
 	OpenAttempts(ctx context.Context, spec OpenSpec, claims []Claimed) ([]Opened, error)
 	// Due lists messages of a queue (evidence.QueueLease, QueueFinality) whose time has come, oldest first.
 	Due(ctx context.Context, q evidence.Queue, limit int) ([]ident.Message, error)

@@ -161,7 +161,7 @@ func (d *Decision) letThrough(r *Request) {
 func begin(r *Request, f *Facts, a Action, c Class, why Reason) Decision {
 	return Decision{
 		ID: r.Decision, At: f.Now, Action: a, Class: c, Reason: why, Mode: r.Purpose.Mode,
-		Rule: r.Purpose.Name + ".window", PolicyID: r.PolicyID, MappedBy: r.MappedBy,
+		Rule: r.Purpose.Name + ".window", PolicyID: r.PolicyID, MappedBy: r.MappedBy, Text: r.Text,
 	}
 }
 

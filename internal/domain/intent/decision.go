@@ -71,6 +71,7 @@ type Decision struct {
 	WindowEnds    clock.Micros // 0: it is not known yet, or nothing is inside
 	SameText      *bool        // nil: there was nothing to compare with
 	PreviousState message.State
+	Text          message.Layout // of the request's text; what ties its parts together is the message's
 	Message       Snapshot
 
 	Mode policy.Mode

@@ -8,6 +8,7 @@ package intent
 import (
 	"time"
 
+	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/domain/phone"
 	"github.com/einmal/einmal/internal/domain/policy"
 	"github.com/einmal/einmal/internal/ground/ident"
@@ -47,6 +48,7 @@ type Request struct {
 
 	Keys        Keys
 	TextKey     Key
+	Text        message.Layout
 	Idempotency Idempotency
 
 	// ValidFor is how long the message may wait to be sent, counted from the store's clock at the decision.

@@ -26,6 +26,8 @@ func (s *Service) Cancel(ctx context.Context, tenant ident.Partition, id ident.M
 	switch {
 	case err != nil:
 		return nil, publicFault(err)
+	case errors.Is(refused, evidence.ErrHandedOver):
+		return nil, fault.New(fault.State, "message %s is with the provider in part, or may be; what a provider has is never called back", id)
 	case refused != nil && m.State != message.Cancelled:
 		return nil, fault.New(fault.State, "message %s %s; only a message that is waiting to be sent can be cancelled", id, tooLate(m.State))
 	case refused == nil && s.cfg.Wake != nil:

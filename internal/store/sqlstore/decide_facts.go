@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 
-	"github.com/einmal/einmal/internal/domain/evidence"
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/ground/clock"
@@ -89,47 +88,49 @@ func (t *tx) facts(ctx context.Context, found map[slot]held, now clock.Micros) (
 }
 
 var (
-	readMessageFacts = define(`select m.id, s.state, s.since, s.final, m.text_key, m.event_bound
+	readMessageFacts = define(`select m.id, s.state, s.since, s.final, m.text_key, m.event_bound, m.parts
 		from {rows id bytes} cross join message m cross join message_state s where m.id = r.id and s.message_id = m.id`)
-	readAttemptFacts = define(`select a.message_id, a.attempt, a.outcome, a.delivery
+	readAttemptFacts = define(`select a.message_id, a.attempt, a.part, a.outcome, a.delivery, a.receipt_requested
 		from {rows id bytes} cross join attempt_part a where a.message_id = r.id order by a.message_id, a.attempt, a.part`)
 )
 
 func (t *tx) messageFacts(ctx context.Context, ids *rows) (map[[16]byte]*intent.MessageFacts, error) {
-	known := map[[16]byte]*intent.MessageFacts{}
+	known, total := map[[16]byte]*intent.MessageFacts{}, map[[16]byte]int{}
 	err := t.query(ctx, readMessageFacts, ids, func(res *sql.Rows) error {
 		var (
-			id, text     []byte
-			m            intent.MessageFacts
-			final, bound int
+			id, text            []byte
+			m                   intent.MessageFacts
+			final, bound, parts int
 		)
-		if err := res.Scan(&id, &m.State, &m.Since, &final, &text, &bound); err != nil {
+		if err := res.Scan(&id, &m.State, &m.Since, &final, &text, &bound, &parts); err != nil {
 			return err
 		}
 		m.ID, m.TextKey, m.Final, m.EventBound = ident.Message(keyFrom(id)), keyFrom(text), final == 1, bound == 1
-		known[m.ID] = &m
+		known[m.ID], total[m.ID] = &m, parts
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	attempts := map[[16]byte][]store.Attempt{}
+	parts := map[[16]byte][]message.Part{}
 	err = t.query(ctx, readAttemptFacts, ids, func(res *sql.Rows) error {
 		var (
-			id []byte
-			a  evidence.Attempt
+			id    []byte
+			p     message.Part
+			asked int
 		)
-		if err := res.Scan(&id, &a.Attempt, &a.Outcome, &a.Delivery); err != nil {
+		if err := res.Scan(&id, &p.Attempt, &p.Part, &p.Outcome, &p.Delivery, &asked); err != nil {
 			return err
 		}
+		p.NoReceipt = asked == 0
 		m := known[[16]byte(id)]
-		m.Attempts = int(a.Attempt)
-		m.AttemptOpen = m.AttemptOpen || a.Outcome == message.OutcomeOpen
-		attempts[m.ID] = append(attempts[m.ID], store.Attempt{Attempt: a})
+		m.Attempts = int(p.Attempt)
+		m.AttemptOpen = m.AttemptOpen || p.Outcome == message.OutcomeOpen
+		parts[m.ID] = append(parts[m.ID], p)
 		return nil
 	})
-	for id, all := range attempts {
-		known[id].Delivery = store.ReportedDelivery(all)
+	for id, all := range parts {
+		known[id].Delivery = store.ReportedDelivery(known[id].State, total[id], all)
 	}
 	return known, err
 }

@@ -14,12 +14,12 @@ var insertDecisions = define(`insert into decision (id, tenant, at, action, clas
 	window_ends, same_text, previous_state, message_id, shown_state, shown_delivery, shown_attempts,
 	purpose, destination, sender, event_type, event_id, event_version, template_id, template_version,
 	correlation_id, intent_key, idempotency_key, text_key, fingerprint_version, fingerprint, fingerprint_fields, caller,
-	mode, would, mapped_by, compared_id, matched_key)
+	mode, would, mapped_by, compared_id, matched_key, parts, data_coding)
 	select * from {rows id bytes, tenant int, at int, action int, class int, reason text, rule text, policy_id text, explanation text,
 	window_ends int, same_text int, previous_state int, message_id bytes, shown_state int, shown_delivery text, shown_attempts int,
 	purpose text, destination text, sender text, event_type text, event_id text, event_version text, template_id text, template_version text,
 	correlation_id text, intent_key bytes, idempotency_key bytes, text_key bytes, fingerprint_version int, fingerprint bytes, fingerprint_fields bytes, caller text,
-	mode int, would int, mapped_by text, compared_id bytes, matched_key bytes}`)
+	mode int, would int, mapped_by text, compared_id bytes, matched_key bytes, parts int, data_coding int}`)
 
 func (d *deciding) writeDecisions(ctx context.Context) error {
 	r := &rows{}
@@ -33,7 +33,7 @@ func (d *deciding) writeDecisions(ctx context.Context) error {
 			s.Purpose.Name, s.To.E164(), s.Sender, s.Event.Type, s.Event.ID, s.Event.Version, s.Template.ID, s.Template.Version,
 			s.CorrelationID, s.Keys.Intent, s.Idempotency.Key, s.TextKey,
 			intent.FingerprintVersion, s.Idempotency.Fingerprint.Whole, some(s.Idempotency.Fingerprint.Fields), s.Caller,
-			modeNumber(c.Mode), c.Would, c.MappedBy, c.Compared, c.MatchedKey)
+			modeNumber(c.Mode), c.Would, c.MappedBy, c.Compared, c.MatchedKey, c.Text.Parts, c.Text.DataCoding)
 	}
 	_, err := d.t.exec(ctx, insertDecisions, r)
 	return err
@@ -42,10 +42,12 @@ func (d *deciding) writeDecisions(ctx context.Context) error {
 var (
 	insertMessages = define(`insert into message (id, tenant, created_at, decision_id, purpose, kind, policy_id, destination, sender,
 		event_type, event_id, event_version, template_id, template_version, correlation_id, connection, flow,
-		intent_key, variant_key, text_key, event_bound, while_states, content, metadata, valid_until, receipt_until)
+		intent_key, variant_key, text_key, event_bound, while_states, content, metadata, valid_until, receipt_until,
+		parts, data_coding, joined_by)
 		select * from {rows id bytes, tenant int, created_at int, decision_id bytes, purpose text, kind text, policy_id text, destination text, sender text,
 		event_type text, event_id text, event_version text, template_id text, template_version text, correlation_id text, connection int, flow int,
-		intent_key bytes, variant_key bytes, text_key bytes, event_bound int, while_states int, content bytes, metadata bytes, valid_until int, receipt_until int}`)
+		intent_key bytes, variant_key bytes, text_key bytes, event_bound int, while_states int, content bytes, metadata bytes, valid_until int, receipt_until int,
+		parts int, data_coding int, joined_by text}`)
 	insertStates = define(`insert into message_state (message_id, state, since, final, last_event, queue, ready_at, fence, node, valid_until)
 		select * from {rows message_id bytes, state int, since int, final int, last_event int, queue int, ready_at int, fence int, node bytes, valid_until int}`)
 	insertOwnKeys = define(`insert into own_key (message_id, wrapped, ends) select * from {rows message_id bytes, wrapped bytes, ends int}`)
@@ -64,7 +66,8 @@ func (d *deciding) writeMessages(ctx context.Context) error {
 		w := s.Purpose.Window
 		messages.add(s.Message, s.Tenant, now, s.Decision, s.Purpose.Name, string(s.Purpose.Kind), s.PolicyID, s.To.E164(), s.Sender,
 			s.Event.Type, s.Event.ID, s.Event.Version, s.Template.ID, s.Template.Version, s.CorrelationID, s.Connection, s.Flow,
-			s.Keys.Intent, s.Keys.Variant, s.TextKey, w.EventBound(), stateSet(w.While), some(s.Content), some(s.Metadata), valid, valid.Add(evidence.ReceiptTime))
+			s.Keys.Intent, s.Keys.Variant, s.TextKey, w.EventBound(), stateSet(w.While), some(s.Content), some(s.Metadata), valid, valid.Add(evidence.ReceiptTime),
+			s.Text.Parts, s.Text.DataCoding, s.Text.JoinedBy)
 		states.add(s.Message, message.Pending, now, false, 1, s.Flow, now, 0, []byte{}, valid)
 		if s.OwnKey != nil {
 			keys.add(s.Message, s.OwnKey, now.Add(s.OwnKeyFor))

@@ -15,17 +15,12 @@ import (
 var (
 	lockClaims = define(`select s.message_id, s.fence, s.ready_at, s.node, s.valid_until from {rows id bytes} cross join message_state s
 		where s.message_id = r.id and s.state = {1} and s.queue = {2} order by s.message_id {update}`)
-	readClaims = define(`select m.id, m.tenant, m.sender, m.destination, m.content, m.valid_until, k.wrapped,
-		(select coalesce(max(a.attempt), 0) from attempt_part a where a.message_id = m.id)
-		from {rows id bytes} cross join message m left join own_key k on k.message_id = m.id where m.id = r.id`)
-	readOpen = define(`select a.message_id, a.attempt, a.reference, a.opened_at from {rows id bytes} cross join attempt_part a
-		where a.message_id = r.id and a.outcome = {1}`)
 	openClaims = define(`update message_state set ready_at = {1} from {rows id bytes}
 		where message_state.message_id = r.id and (message_state.state = {2}) is true`)
 	insertParts = define(`insert into attempt_part (message_id, attempt, part, connection, node, outcome, delivery, external_id, reference,
-		code, code_name, opened_at, answered_at, source_sent, destination_sent, receipt_requested, status_raw, error_code, delivered_at)
-		select id, attempt, part, {1}, {2}, {3}, {4}, {5}, reference, {6}, {6}, {7}, 0, source, destination, 1, {6}, {6}, 0
-		from {rows id bytes, attempt int, part int, reference int, source text, destination text}`)
+		code, code_name, opened_at, answered_at, source_sent, destination_sent, receipt_requested, status_raw, error_code, delivered_at, fence)
+		select id, attempt, part, {1}, {2}, {3}, {4}, {5}, reference, {6}, {6}, {7}, 0, source, destination, receipt, {6}, {6}, 0, fence
+		from {rows id bytes, attempt int, part int, reference int, source text, destination text, receipt int, fence int}`)
 	openReferences = define(`delete from external_id where id_space = {1} and kind = {2} and id in (select id from {rows id bytes})`)
 )
 
@@ -35,81 +30,67 @@ func (s *Store) OpenAttempts(ctx context.Context, spec store.OpenSpec, claims []
 	if spec.LookBack == 0 {
 		spec.LookBack = defaultLookBack
 	}
-	var opened []store.Opened
+	var opened, tried []store.Opened
 	err := s.persist(ctx, false, func(t *tx, again bool) (err error) {
 		if again {
-			if opened, err = t.alreadyOpened(t.ctx, spec, claims); err != nil || len(opened) > 0 {
+			if opened, err = t.alreadyOpened(t.ctx, spec, tried); err != nil || len(opened) > 0 {
 				return err
 			}
 		}
 		opened, err = t.openAttempts(t.ctx, spec, claims)
+		tried = append(tried, opened...)
 		return err
 	})
 	return opened, single(err)
 }
 
 // alreadyOpened finds the attempts that an earlier try of this very call has committed. One is ours only if the
-// message is still under our fence: a fence opens one attempt. Anybody else's is not to be touched.
-func (t *tx) alreadyOpened(ctx context.Context, spec store.OpenSpec, claims []store.Claimed) ([]store.Opened, error) {
-	ids := claimIDs(claims)
+// message is still under our fence, and what is stored was written by one of our tries: another call under the same
+// claim may have opened the part. Anybody else's attempt is not to be touched.
+func (t *tx) alreadyOpened(ctx context.Context, spec store.OpenSpec, tried []store.Opened) ([]store.Opened, error) {
+	ids := openedIDs(tried)
 	locked, err := t.lockClaims(ctx, spec, ids)
 	if err != nil {
 		return nil, err
 	}
-	open, err := t.openAttemptsOf(ctx, ids)
-	if err != nil || len(open) == 0 {
+	attempts, err := t.attemptsOf(ctx, ids)
+	if err != nil {
 		return nil, err
 	}
-	drafts, err := t.draftAttempts(ctx, claims, ids)
-	opened := make([]store.Opened, 0, len(open))
-	for _, o := range drafts {
-		if have, ok := open[o.Message]; ok && locked[o.Message].fence == o.Fence {
-			o.Attempt, o.Reference, o.OpenedAt = have.Attempt, have.Reference, have.OpenedAt
-			opened = append(opened, o)
-		}
-	}
-	return opened, err
+	return slices.DeleteFunc(slices.Clone(tried), func(o store.Opened) bool {
+		return locked[o.Message].fence != o.Fence || !slices.ContainsFunc(attempts[o.Message], func(a storedAttempt) bool {
+			return a.Outcome == message.OutcomeOpen && a.Part == o.Part && a.Attempt.Attempt == o.Attempt && a.openedAt == o.OpenedAt && a.Reference == o.Reference
+		})
+	}), nil
 }
 
-func claimIDs(claims []store.Claimed) *rows {
-	ids := &rows{}
-	for _, c := range claims {
-		ids.add(c.Message)
+// openedIDs names each message once.
+func openedIDs(opened []store.Opened) *rows {
+	ids, seen := &rows{}, map[ident.Message]bool{}
+	for _, o := range opened {
+		if !seen[o.Message] {
+			seen[o.Message] = true
+			ids.add(o.Message)
+		}
 	}
 	return ids
 }
 
-// openAttemptsOf finds attempts whose outcome is awaited.
-func (t *tx) openAttemptsOf(ctx context.Context, ids *rows) (map[ident.Message]store.Opened, error) {
-	open := map[ident.Message]store.Opened{}
-	err := t.query(ctx, readOpen, ids, func(res *sql.Rows) error {
-		var (
-			id []byte
-			o  store.Opened
-		)
-		err := res.Scan(&id, &o.Attempt, &o.Reference, &o.OpenedAt)
-		open[ident.Message(keyFrom(id))] = o
-		return err
-	}, message.OutcomeOpen)
-	return open, err
-}
-
 func (t *tx) openAttempts(ctx context.Context, spec store.OpenSpec, claims []store.Claimed) ([]store.Opened, error) {
-	ids := claimIDs(claims)
-	drafts, err := t.draftAttempts(ctx, claims, ids)
+	drafts, err := t.draftAttempts(ctx, spec, claims)
 	if err != nil {
 		return nil, err
 	}
 	if err := t.giveReferences(ctx, spec, drafts); err != nil {
 		return nil, err
 	}
-	lawful, now, err := t.lockLawful(ctx, spec, ids)
+	lawful, now, err := t.lockLawful(ctx, spec, drafts)
 	if err != nil {
 		return nil, err
 	}
 	lost := &rows{} // references of claims that are lost
 	opened := slices.DeleteFunc(drafts, func(o store.Opened) bool {
-		if lawful[o.Message] == o.Fence {
+		if lawful[partKey{o.Message, o.Attempt, o.Part}] {
 			return false
 		}
 		if o.Reference >= 0 {
@@ -121,30 +102,6 @@ func (t *tx) openAttempts(ctx context.Context, spec store.OpenSpec, claims []sto
 		return nil, err
 	}
 	return opened, t.insertAttempts(ctx, spec, opened, now)
-}
-
-// draftAttempts reads what the attempts need. Message rows never change, and the number of attempts is changed
-// by the claim's owner alone: the fence that is checked later proves that this is still us.
-func (t *tx) draftAttempts(ctx context.Context, claims []store.Claimed, ids *rows) ([]store.Opened, error) {
-	byID := make(map[ident.Message]store.Claimed, len(claims))
-	for _, c := range claims {
-		byID[c.Message] = c
-	}
-	var drafts []store.Opened
-	err := t.query(ctx, readClaims, ids, func(res *sql.Rows) error {
-		var (
-			id   []byte
-			last uint16
-			o    = store.Opened{Part: 1, Reference: -1}
-		)
-		if err := res.Scan(&id, &o.Tenant, &o.Sender, &o.Destination, &o.Content, &o.ValidUntil, &o.OwnKey, &last); err != nil {
-			return err
-		}
-		o.Claimed, o.Attempt = byID[ident.Message(keyFrom(id))], last+1
-		drafts = append(drafts, o)
-		return nil
-	})
-	return drafts, err
 }
 
 // giveReferences takes the external-id records, which come before messages in the lock order.
@@ -191,29 +148,35 @@ func (t *tx) lockClaims(ctx context.Context, spec store.OpenSpec, ids *rows) (ma
 	return locked, err
 }
 
-// lockLawful locks the messages and returns the fences of those that are claimed by this node under a lease
-// that still runs, are still valid, and have no open attempt: a fence opens one.
-func (t *tx) lockLawful(ctx context.Context, spec store.OpenSpec, ids *rows) (map[ident.Message]int64, clock.Micros, error) {
+// lockLawful locks the messages and returns those drafts that may be opened: of a message that is claimed by this
+// node, under the fence that it was claimed with and a lease that still runs, the parts that are owed now.
+func (t *tx) lockLawful(ctx context.Context, spec store.OpenSpec, drafts []store.Opened) (map[partKey]bool, clock.Micros, error) {
+	ids := openedIDs(drafts)
 	locked, err := t.lockClaims(ctx, spec, ids)
 	if err != nil {
 		return nil, 0, err
 	}
-	open, err := t.openAttemptsOf(ctx, ids)
+	attempts, err := t.attemptsOf(ctx, ids)
 	if err != nil {
 		return nil, 0, err
 	}
 	now, err := t.now(ctx)
-	lawful := make(map[ident.Message]int64, len(locked))
-	for id, c := range locked {
-		if _, has := open[id]; !has && now < c.until && now < c.valid {
-			lawful[id] = c.fence
+	lawful := make(map[partKey]bool, len(drafts))
+	for _, o := range drafts {
+		c, claimed := locked[o.Message]
+		if !claimed || c.fence != o.Fence || now >= c.until || now >= c.valid {
+			continue
+		}
+		k := caseOf(o, attempts[o.Message])
+		if slices.Contains(k.Owed(now, spec.Together), o.Part) && k.NextAttempt(o.Part) == o.Attempt {
+			lawful[partKey{o.Message, o.Attempt, o.Part}] = true
 		}
 	}
 	return lawful, now, err
 }
 
 func (t *tx) insertAttempts(ctx context.Context, spec store.OpenSpec, opened []store.Opened, now clock.Micros) error {
-	parts, ids := &rows{}, &rows{}
+	parts := &rows{}
 	for i := range opened {
 		o := &opened[i]
 		o.OpenedAt = now
@@ -221,12 +184,11 @@ func (t *tx) insertAttempts(ctx context.Context, spec store.OpenSpec, opened []s
 		if spec.Addressing != nil {
 			source, destination = spec.Addressing(o.Sender, o.Destination)
 		}
-		parts.add(o.Message, o.Attempt, o.Part, o.Reference, source, destination)
-		ids.add(o.Message)
+		parts.add(o.Message, o.Attempt, o.Part, o.Reference, source, destination, !o.NoReceipt, o.Fence)
 	}
 	if _, err := t.exec(ctx, insertParts, parts, spec.Connection, spec.Node, message.OutcomeOpen, message.DeliveryNone, []byte{}, "", now); err != nil {
 		return err
 	}
-	_, err := t.exec(ctx, openClaims, ids, now.Add(spec.AnswerBy), message.Sending)
+	_, err := t.exec(ctx, openClaims, openedIDs(opened), now.Add(spec.AnswerBy), message.Sending)
 	return err
 }

@@ -17,7 +17,7 @@ import (
 
 const messageColumns = `m.id, m.tenant, m.created_at, m.decision_id, m.purpose, m.kind, m.policy_id, m.destination, m.sender,
 	m.event_type, m.event_id, m.event_version, m.template_id, m.template_version, m.correlation_id, m.connection, m.flow,
-	m.intent_key, m.content, m.metadata, m.valid_until, m.receipt_until, s.state, s.since, s.final`
+	m.intent_key, m.content, m.metadata, m.valid_until, m.receipt_until, m.parts, m.data_coding, m.joined_by, s.state, s.since, s.final`
 
 func scanMessage(res *sql.Rows) (*store.Message, error) {
 	var (
@@ -27,7 +27,7 @@ func scanMessage(res *sql.Rows) (*store.Message, error) {
 	)
 	err := res.Scan(&id, &m.Tenant, &m.CreatedAt, &decision, &m.Purpose, &m.Kind, &m.PolicyID, &m.Destination, &m.Sender,
 		&m.Event.Type, &m.Event.ID, &m.Event.Version, &m.Template.ID, &m.Template.Version, &m.CorrelationID, &m.Connection, &m.Flow,
-		&key, &m.Content, &m.Metadata, &m.ValidUntil, &m.ReceiptUntil, &m.State, &m.Since, &final)
+		&key, &m.Content, &m.Metadata, &m.ValidUntil, &m.ReceiptUntil, &m.Text.Parts, &m.Text.DataCoding, &m.Text.JoinedBy, &m.State, &m.Since, &final)
 	m.ID, m.Decision, m.IntentKey = ident.Message(keyFrom(id)), ident.Decision(keyFrom(decision)), keyFrom(key)
 	m.Metadata, m.Final = orNil(m.Metadata), final == 1
 	return &m, err
@@ -37,7 +37,7 @@ var (
 	readMessage    = define(`select ` + messageColumns + ` from message m join message_state s on s.message_id = m.id where m.id = {1} and m.tenant = {2}`)
 	readAttempts   = define(`select ` + attemptColumns + ` from {rows id bytes} cross join attempt_part a where a.message_id = r.id order by a.message_id, a.attempt, a.part`)
 	readEventsOf   = define(`select n, at, kind, from_state, to_state, attempt, part, receipt_id, detail from event where message_id = {1} and tenant = {2} and n > {3} order by n limit {4}`)
-	attemptColumns = `a.message_id, a.attempt, a.part, a.outcome, a.delivery, a.external_id, a.reference, a.code, a.code_name, a.answered_at, a.status_raw, a.error_code, a.delivered_at, a.connection, a.node, a.opened_at, a.receipt_requested, a.source_sent, a.destination_sent`
+	attemptColumns = `a.message_id, a.attempt, a.part, a.outcome, a.delivery, a.external_id, a.reference, a.code, a.code_name, a.answered_at, a.status_raw, a.error_code, a.delivered_at, a.connection, a.node, a.opened_at, a.receipt_requested, a.source_sent, a.destination_sent, a.fence`
 )
 
 // Message implements store.Reader.
@@ -72,10 +72,11 @@ func (s *Store) addAttempts(ctx context.Context, messages []*store.Message) erro
 			a                  store.Attempt
 		)
 		if err := res.Scan(&id, &a.Attempt.Attempt, &a.Part, &a.Outcome, &a.Delivery, &external, &a.Reference, &a.Code, &a.CodeName, &a.AnsweredAt,
-			&a.StatusRaw, &a.ErrorCode, &a.DeliveredAt, &a.Connection, &node, &a.OpenedAt, &asked, &a.SourceSent, &a.DestinationSent); err != nil {
+			&a.StatusRaw, &a.ErrorCode, &a.DeliveredAt, &a.Connection, &node, &a.OpenedAt, &asked, &a.SourceSent, &a.DestinationSent, &a.Fence); err != nil {
 			return err
 		}
 		a.ExternalID, a.Node, a.Receipt = orNil(external), ident.Node(keyFrom(node)), asked == 1
+		a.NoReceipt = !a.Receipt
 		m := byID[ident.Message(keyFrom(id))]
 		m.Attempts = append(m.Attempts, a)
 		return nil

@@ -119,6 +119,9 @@ func evidenceFault(err error, s message.State) error {
 	if errors.Is(err, evidence.ErrNoAttempt) {
 		return fault.Wrap(err, fault.NotFound, "there is no such attempt")
 	}
+	if errors.Is(err, evidence.ErrHandedOver) {
+		return fault.Wrap(err, fault.State, "the message is %s, and a provider has a part of it or may have", s)
+	}
 	return fault.Wrap(err, fault.State, "the message is %s", s)
 }
 

@@ -72,7 +72,7 @@ func (z *settling) has(id ident.Receipt) bool {
 }
 
 var readCases = define(`select m.id, m.tenant, m.connection, m.created_at, m.valid_until, m.receipt_until, m.event_bound, m.while_states,
-	m.flow, m.destination, m.kind, m.intent_key, m.variant_key from {rows id bytes} cross join message m where m.id = r.id`)
+	m.flow, m.destination, m.kind, m.intent_key, m.variant_key, m.parts from {rows id bytes} cross join message m where m.id = r.id`)
 
 // readMessages reads what never changes of every message that is named or may be meant. No lock is needed.
 func (z *settling) readMessages(ctx context.Context) error {
@@ -100,8 +100,8 @@ func (z *settling) readMessages(ctx context.Context) error {
 			kind             string
 		)
 		err := res.Scan(&id, &c.Tenant, &c.Connection, &c.CreatedAt, &c.ValidUntil, &c.ReceiptUntil, &bound, &while,
-			&c.Flow, &c.Destination, &kind, &key, &variant)
-		c.Message, c.Parts, c.EventBound, c.While = ident.Message(keyFrom(id)), 1, bound == 1, statesIn(while)
+			&c.Flow, &c.Destination, &kind, &key, &variant, &c.Parts)
+		c.Message, c.EventBound, c.While = ident.Message(keyFrom(id)), bound == 1, statesIn(while)
 		c.Secret = kind == string(policy.KindAuthentication)
 		c.Keys = []intent.Key{keyFrom(key)}
 		if v := keyFrom(variant); !v.IsZero() {
@@ -169,7 +169,7 @@ var (
 	lockStates = define(`select s.message_id, s.state, s.since, s.final, s.last_event, s.queue, s.ready_at, s.fence
 		from {rows id bytes} cross join message_state s where s.message_id = r.id order by s.message_id {update}`)
 	readParts = define(`select a.message_id, a.attempt, a.part, a.outcome, a.delivery, a.external_id, a.reference, a.code, a.code_name,
-		a.answered_at, a.status_raw, a.error_code, a.delivered_at from {rows id bytes} cross join attempt_part a where a.message_id = r.id
+		a.answered_at, a.status_raw, a.error_code, a.delivered_at, a.receipt_requested, a.fence from {rows id bytes} cross join attempt_part a where a.message_id = r.id
 		order by a.message_id, a.attempt, a.part`)
 )
 
@@ -202,12 +202,13 @@ func (z *settling) lockCases(ctx context.Context) error {
 		var (
 			id, external []byte
 			a            evidence.Attempt
+			asked        int
 		)
 		if err := res.Scan(&id, &a.Attempt, &a.Part, &a.Outcome, &a.Delivery, &external, &a.Reference, &a.Code, &a.CodeName,
-			&a.AnsweredAt, &a.StatusRaw, &a.ErrorCode, &a.DeliveredAt); err != nil {
+			&a.AnsweredAt, &a.StatusRaw, &a.ErrorCode, &a.DeliveredAt, &asked, &a.Fence); err != nil {
 			return err
 		}
-		a.ExternalID = orNil(external)
+		a.ExternalID, a.NoReceipt = orNil(external), asked == 0
 		c := z.cases[ident.Message(keyFrom(id))]
 		c.Attempts, c.outcomes = append(c.Attempts, a), append(c.outcomes, a.Outcome)
 		return nil

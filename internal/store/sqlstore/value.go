@@ -23,6 +23,8 @@ func plain(v any) any {
 		return int64(v)
 	case int16:
 		return int64(v)
+	case uint8:
+		return int64(v)
 	case uint16:
 		return int64(v)
 	case uint32:

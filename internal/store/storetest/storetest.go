@@ -76,6 +76,7 @@ func Run(t *testing.T, h Harness) {
 		"ClaimAndOpen":         testClaimAndOpen,
 		"FenceAndLease":        testFenceAndLease,
 		"References":           testReferences,
+		"Parts":                testParts,
 		"OutcomeThenReceipt":   testOutcomeThenReceipt,
 		"ReceiptThenOutcome":   testReceiptThenOutcome,
 		"IDsInTwoBases":        testIDsInTwoBases,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/einmal/einmal/internal/domain/evidence"
 	"github.com/einmal/einmal/internal/domain/flow"
+	"github.com/einmal/einmal/internal/domain/gsm"
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/domain/phone"
@@ -99,6 +100,7 @@ type ask struct {
 	validFor                                   time.Duration
 	policy                                     string // "": test@1
 	ownKey                                     []byte
+	parts                                      int                   // 0: 1
 	change                                     func(*intent.Request) // before the keys are made
 	flow                                       int64                 // 0: the world's
 }
@@ -129,7 +131,7 @@ func (w *world) submission(a ask) store.Submission {
 	r := &intent.Request{
 		Decision: ident.NewDecision(a.tenant), Message: ident.NewMessage(a.tenant), Tenant: a.tenant, PolicyID: a.policy,
 		Purpose: purpose(w.t, a.purpose), To: to, Event: intent.Event{Type: "order", ID: a.event, Version: a.version},
-		Sender: "SHOP", ValidFor: a.validFor,
+		Sender: "SHOP", ValidFor: a.validFor, Text: layout(a.parts),
 	}
 	if a.change != nil {
 		a.change(r)
@@ -146,6 +148,14 @@ func (w *world) submission(a ask) store.Submission {
 		}
 	}
 	return store.Submission{Request: r, Connection: w.conn, Flow: a.flow, Content: []byte("sealed"), OwnKey: a.ownKey, OwnKeyFor: time.Second, Caller: "key1"}
+}
+
+// layout is how a text of so many parts is cut.
+func layout(parts int) message.Layout {
+	if parts < 2 {
+		return message.Layout{Parts: 1}
+	}
+	return message.Layout{Parts: parts, DataCoding: gsm.CodingUCS2, JoinedBy: "udh8"}
 }
 
 // number is a number of a range that is kept for fiction, and so is nobody's.

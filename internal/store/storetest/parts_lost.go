@@ -1,0 +1,80 @@
+package storetest
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/einmal/einmal/internal/domain/message"
+	"github.com/einmal/einmal/internal/store"
+)
+
+// testPartsLostCommit loses the commit by which the rest of a message was opened: the call finds what it has opened,
+// and only that. What another call under the same claim opened meanwhile is not taken for its own.
+//
+// covers: I3, I9
+func testPartsLostCommit(t *testing.T, h Harness) {
+	if h.Fragile == nil {
+		return
+	}
+	for _, committed := range []bool{true, false} {
+		f := h.Fragile(t)
+		w := worldOn(t, h, f)
+		one := w.firstOf("PK", 70)
+		w.settle(w.heldOutcome(one, message.OutcomeAccepted, "pk-1"))
+		two := w.wantOpened(w.open(rest(one, 1)), "[2.1]")[0]
+		f.Arm(committed)
+		three := w.wantOpened(w.open(rest(one, 9)), "[3.1]")[0]
+		if f.Cut() != 1 {
+			t.Fatal("no commit was broken: the test proves nothing")
+		}
+		m := w.state(one.Message, message.Sending)
+		if len(m.Attempts) != 3 || m.Attempts[1].Reference != two.Reference || m.Attempts[2].Reference != three.Reference {
+			t.Errorf("opened %+v, stored %+v", three, m.Attempts)
+		}
+		w.wantOpened(w.open(rest(one, 9)), "[]")
+	}
+	w := newPartsRace(t, h)
+	theirs := w.wantOpened(w.other(), "[2.1 3.1]")
+	w.release()
+	if ours := <-w.ours; len(ours) != 0 {
+		t.Fatalf("parts that another call has opened were opened again: %s after %s", numbers(ours), numbers(theirs))
+	}
+	if w.cut() != 1 {
+		t.Fatal("no commit was broken: the test proves nothing")
+	}
+}
+
+// partsRace is a call that opens parts, loses its transaction before it is committed, and waits to be let back.
+type partsRace struct {
+	*world
+	other   func() []store.Opened // a call under the same claim, past the trouble
+	ours    chan []store.Opened
+	release func()
+	cut     func() int
+}
+
+func newPartsRace(t *testing.T, h Harness) *partsRace {
+	t.Helper()
+	f := h.Fragile(t)
+	r := &partsRace{world: worldOn(t, h, f), ours: make(chan []store.Opened, 1), cut: f.Cut}
+	one := r.firstOf("PQ", 71)
+	r.settle(r.heldOutcome(one, message.OutcomeAccepted, "pq-1"))
+	f.Arm(false)
+	r.release = f.Hold()
+	go func() {
+		opened, err := r.OpenAttempts(context.Background(), r.openSpec(), rest(one, 9))
+		if err != nil {
+			t.Error(err)
+		}
+		r.ours <- opened
+	}()
+	r.other = func() []store.Opened {
+		for end := time.Now().Add(time.Second); f.Cut() == 0 && time.Now().Before(end); <-time.After(5 * time.Millisecond) {
+		}
+		past := *r.world
+		past.Store = f.Direct
+		return past.open(rest(one, 9))
+	}
+	return r
+}
