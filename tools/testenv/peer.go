@@ -47,6 +47,10 @@ func firstProgram(names ...string) (string, error) {
 
 func findTshark(context.Context) (string, error) { return firstProgram("tshark") }
 
+func findChromium(context.Context) (string, error) {
+	return firstProgram("chromium", "chromium-browser", "google-chrome", "/Applications/Chromium.app/Contents/MacOS/Chromium")
+}
+
 func findDriveSMPP(context.Context) (string, error) {
 	return firstProgram("drive_smpp", "/usr/lib/kannel/test/drive_smpp")
 }

@@ -63,6 +63,9 @@ var services = []service{{
 }.service(), peer{
 	name: "tshark", env: "EINMAL_TEST_TSHARK", find: findTshark, packages: []string{"tshark"},
 	what: "Wireshark's program tshark",
+}.service(), peer{
+	name: "chromium", env: "EINMAL_TEST_CHROMIUM", find: findChromium, packages: []string{"chromium", "fonts-dejavu-core"},
+	what: "Chromium, or a browser of its kind",
 }.service()}
 
 func names(table []service) []string {

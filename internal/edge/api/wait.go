@@ -19,8 +19,6 @@ const (
 	maxWaiters = 1000
 )
 
-const waitDoc = "How long to wait for it at most, such as 10s; 60s at most. Then the answer is how things are. Tests use it instead of asking again and again."
-
 // wait reads a duration of a query.
 func (d *decoder) wait(parameter, value string) time.Duration {
 	if value == "" {

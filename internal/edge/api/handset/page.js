@@ -104,8 +104,8 @@
         return;
       }
       const reply = await response.json();
+      happened.textContent = reply.what_happened; // first: it takes room from the messages
       bubble(text, "to " + reply.to + " · " + clock(Date.now()), true);
-      happened.textContent = reply.what_happened;
       byId("text").value = "";
     } catch {
       happened.textContent = "The gateway does not answer: it is not known whether it has this.";
