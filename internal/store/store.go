@@ -39,6 +39,7 @@ type Store interface {
 	Policies
 	Keys
 	Slots
+	Incarnations
 	// Now is the store's clock.
 	Now(ctx context.Context) (clock.Micros, error)
 	// Ping reports whether the store answers and its schema is this release's.

@@ -33,6 +33,8 @@ type (
 	receiptKind   struct{}
 	exceptionKind struct{}
 	nodeKind      struct{}
+
+	incarnationKind struct{}
 )
 
 func (messageKind) Prefix() string   { return "msg" }
@@ -41,6 +43,8 @@ func (receiptKind) Prefix() string   { return "rcp" }
 func (exceptionKind) Prefix() string { return "exc" }
 func (nodeKind) Prefix() string      { return "node" }
 
+func (incarnationKind) Prefix() string { return "inc" }
+
 // Typed ids.
 type (
 	Message   = ID[messageKind]
@@ -48,6 +52,9 @@ type (
 	Receipt   = ID[receiptKind]
 	Exception = ID[exceptionKind]
 	Node      = ID[nodeKind]
+
+	// Incarnation is one life of a store.
+	Incarnation = ID[incarnationKind]
 )
 
 // NewMessage and the others make an id of their kind.
@@ -56,6 +63,7 @@ func NewDecision(p Partition) Decision   { return New[decisionKind](p) }
 func NewReceipt(p Partition) Receipt     { return New[receiptKind](p) }
 func NewException(p Partition) Exception { return New[exceptionKind](p) }
 func NewNode() Node                      { return New[nodeKind](0) }
+func NewIncarnation() Incarnation        { return New[incarnationKind](0) }
 
 // New makes an id in the partition p. It panics only if the system has no source of randomness.
 func New[K Kind](p Partition) ID[K] {

@@ -43,7 +43,45 @@ func open(t *testing.T, u *url.URL) store.Store {
 		}
 	})
 	retries.Store(store.Store(s), again)
+	databases.Store(store.Store(s), u)
 	return s
+}
+
+// databases says where stores are.
+var databases sync.Map
+
+func database(t *testing.T, s store.Store) *url.URL {
+	t.Helper()
+	u, ok := databases.Load(s)
+	if !ok {
+		t.Fatal("the store is none of these tests'")
+	}
+	return u.(*url.URL)
+}
+
+// again opens a store's database once more.
+func again(t *testing.T, s store.Store) store.Store {
+	t.Helper()
+	return open(t, database(t, s))
+}
+
+// copies takes a copy of a store's database, and opens stores on copies of it.
+func copies(t *testing.T, s store.Store) func(t *testing.T) store.Store {
+	t.Helper()
+	backup, _ := copied(t, database(t, s))
+	return func(t *testing.T) store.Store {
+		t.Helper()
+		_, opened := copied(t, backup)
+		return opened
+	}
+}
+
+func copied(t *testing.T, from *url.URL) (*url.URL, store.Store) {
+	t.Helper()
+	u := storetest.PostgresDatabase(t)
+	s := open(t, u)
+	storetest.PostgresCopy(t, from, u)
+	return u, s
 }
 
 func deadlocks(s store.Store) int {
@@ -62,6 +100,8 @@ func TestConformance(t *testing.T) {
 			return open(t, storetest.PostgresDatabase(t))
 		},
 		Advance:   wait,
+		Copy:      copies,
+		Again:     again,
 		Deadlocks: deadlocks,
 		Fragile: func(t *testing.T) storetest.Fragile {
 			t.Helper()

@@ -3,6 +3,7 @@ package sqlite_test
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"os"
 	"path/filepath"
 	"sync"
@@ -34,33 +35,78 @@ func (c *steered) advance(d time.Duration) {
 	c.offset += d
 }
 
+// file is where a store is, and what time it is there.
+type file struct {
+	*steered
+	path string
+}
+
+// files are the stores of the suite.
+type files struct{ sync.Map }
+
+func (f *files) open(t *testing.T, path string, c *steered) store.Store {
+	t.Helper()
+	s, err := sqlite.Open(context.Background(), sqlite.Options{Path: path, Clock: c})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	f.Store(store.Store(s), file{c, path})
+	return s
+}
+
+func (f *files) of(t *testing.T, s store.Store) file {
+	t.Helper()
+	found, ok := f.Load(s)
+	if !ok {
+		t.Fatal("the store is none of this suite's")
+	}
+	return found.(file)
+}
+
+// copies takes an online copy, as a backup does, and opens copies of it.
+func (f *files) copies(t *testing.T, s store.Store) func(t *testing.T) store.Store {
+	t.Helper()
+	from, backup := f.of(t, s), filepath.Join(t.TempDir(), "backup.db")
+	db, err := sql.Open("sqlite", from.path)
+	if err == nil {
+		_, err = db.Exec("vacuum into ?", backup)
+		err = errors.Join(err, db.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return func(t *testing.T) store.Store {
+		t.Helper()
+		b, err := os.ReadFile(backup)
+		path := filepath.Join(t.TempDir(), "einmal.db")
+		if err == nil {
+			err = os.WriteFile(path, b, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f.open(t, path, from.steered)
+	}
+}
+
 func TestConformance(t *testing.T) {
-	clocks := sync.Map{}
+	f := &files{}
 	storetest.Run(t, storetest.Harness{
 		Full: os.Getenv("EINMAL_TORTURE") == "full",
 		Open: func(t *testing.T) store.Store {
 			t.Helper()
-			c := &steered{}
-			s, err := sqlite.Open(context.Background(), sqlite.Options{Path: filepath.Join(t.TempDir(), "einmal.db"), Clock: c})
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() {
-				if err := s.Close(); err != nil {
-					t.Error(err)
-				}
-			})
-			clocks.Store(store.Store(s), c)
-			return s
+			return f.open(t, filepath.Join(t.TempDir(), "einmal.db"), &steered{})
 		},
 		Advance: func(t *testing.T, s store.Store, d time.Duration) {
 			t.Helper()
-			c, ok := clocks.Load(s)
-			if !ok {
-				t.Fatal("the store has no clock that the test could move")
-			}
-			c.(*steered).advance(d)
+			f.of(t, s).advance(d)
 		},
+		Copy: f.copies,
 	})
 }
 

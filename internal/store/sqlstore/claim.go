@@ -26,11 +26,17 @@ const expiredLooks = 4
 // Claim implements store.Dispatcher. A claim is a lease on the message and writes no event: until an attempt is
 // opened nothing has happened to it.
 func (s *Store) Claim(ctx context.Context, spec store.ClaimSpec) (store.Claims, error) {
+	if err := s.unmarked(); err != nil {
+		return store.Claims{}, err
+	}
 	if spec.Turns == nil {
 		spec.Turns = &flow.Turns{}
 	}
 	var got store.Claims
 	err := s.once(ctx, func(t *tx) (err error) {
+		if got = (store.Claims{}); t.held {
+			return nil
+		}
 		got, err = t.claim(t.ctx, spec)
 		return err
 	})

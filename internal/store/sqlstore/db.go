@@ -32,6 +32,8 @@ type Store struct {
 	version  int64
 	refusing atomic.Bool // the last transaction could not be written
 	next     referenceCounter
+	commits  commits
+	marks    *markKeeper // nil: Watch was not called
 	closing  func() error
 }
 
@@ -68,6 +70,9 @@ func New(o Options) *Store {
 
 // Close ends the writer after the transactions that it has, then the database.
 func (s *Store) Close() error {
+	if s.marks != nil {
+		s.marks.close()
+	}
 	return errors.Join(s.writer.close(), s.closing())
 }
 
@@ -119,6 +124,13 @@ type tx struct {
 	// ctx is the writer's own, never a request's: a caller that goes away does not undo what others are
 	// waiting for in the same batch.
 	ctx context.Context
+
+	// Of a write transaction, see commits.
+	changed  bool    // it changes something, and so it raises its writer's number
+	held     bool    // traffic waits, as far as was known when it began
+	shifting bool    // it makes traffic wait itself, or lets it go on
+	noticing bool    // it notes that the store is behind
+	commit   *commit // what it learned when it raised the number; nil: it changes nothing
 }
 
 func (s *Store) read() *tx { return &tx{s: s, e: s.reader} }
@@ -142,7 +154,9 @@ func (t *tx) exec(ctx context.Context, q *template, r *rows, scalars ...any) (in
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", q.name(), err)
 	}
-	return res.RowsAffected()
+	n, err := res.RowsAffected()
+	t.changed = t.changed || n > 0
+	return n, err
 }
 
 // patientRead ends a question that the server does not answer at all. It is longer than its own statement_timeout.
@@ -164,6 +178,7 @@ func (t *tx) query(ctx context.Context, q *template, r *rows, scan func(*sql.Row
 	}
 	defer func() { _ = res.Close() }() // an error of the rows is what Err returns below
 	for res.Next() {
+		t.changed = t.changed || q.writes
 		if err := scan(res); err != nil {
 			return fmt.Errorf("%s: %w", q.name(), err)
 		}

@@ -15,6 +15,9 @@ import (
 func (s *Store) Decide(ctx context.Context, batch []store.Submission, decide store.DecideFunc) ([]store.Decided, error) {
 	out := make([]store.Decided, len(batch))
 	err := s.isolate(ctx, len(batch), func(t *tx, lo, hi int, again bool) error {
+		if t.held {
+			return heldFault()
+		}
 		d := &deciding{t: t, batch: batch[lo:hi], decide: decide}
 		results, err := d.run(t.ctx, again)
 		copy(out[lo:hi], results)

@@ -13,8 +13,11 @@ import (
 var (
 	lockSequencer = define(`select value from meta where name = 'sequencer' {skip}`)
 	selectOutbox  = define(`select message_id, n, tenant, at from outbox order by message_id, n limit {1}`)
-	raiseFeed     = define(`insert into feed_head (tenant, seq) select tenant, seq from {rows tenant int, seq int} where true order by tenant
-		on conflict (tenant) do update set seq = feed_head.seq + excluded.seq returning tenant, seq`)
+	// A new tenant begins where the incarnation does, see feedStep.
+	raiseFeed = define(`insert into feed_head (tenant, seq)
+		select tenant, seq + {1} * (select max(incarnation.n) - 1 from incarnation) from {rows tenant int, seq int} where true order by tenant
+		on conflict (tenant) do update set seq = feed_head.seq + excluded.seq - {1} * (select max(incarnation.n) - 1 from incarnation)
+		returning tenant, seq`)
 	insertFeed   = define(`insert into feed (tenant, seq, message_id, n, at) select * from {rows tenant int, seq int, message_id bytes, n int, at int}`)
 	deleteOutbox = define(`delete from outbox where (message_id, n) in (select r.message_id, r.n from {rows message_id bytes, n int})`)
 	readFeed     = define(`select f.seq, f.message_id, e.n, e.at, e.kind, e.from_state, e.to_state, e.attempt, e.part, e.receipt_id, e.detail
@@ -37,7 +40,10 @@ type leaving struct {
 func (s *Store) Sequence(ctx context.Context, limit int) (int, error) {
 	var done int
 	err := s.once(ctx, func(t *tx) error {
-		ctx := t.ctx
+		ctx, done = t.ctx, 0
+		if t.held { // what is released goes on under numbers that nobody has seen
+			return nil
+		}
 		var all []leaving
 		var ours string
 		err := t.row(ctx, lockSequencer, nil, scan1(&ours))
@@ -79,7 +85,7 @@ func (t *tx) sequence(ctx context.Context, all []leaving) error {
 		err := res.Scan(&tenant, &last)
 		next[tenant] = last - counts[tenant]
 		return err
-	})
+	}, feedStep)
 	if err != nil {
 		return err
 	}

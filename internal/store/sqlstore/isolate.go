@@ -106,6 +106,12 @@ func (s *Store) persist(ctx context.Context, again bool, fn func(t *tx, again bo
 		if errors.As(err, &f) || errors.Is(err, store.ErrPolicyChanged) {
 			return err
 		}
+		if shifted, err := s.shifted(ctx, err); shifted {
+			if err != nil {
+				return err
+			}
+			continue
+		}
 		class := s.d.Classify(err)
 		if class != Defect && class != Refused {
 			s.retried(class)
@@ -127,6 +133,19 @@ func (s *Store) persist(ctx context.Context, again bool, fn func(t *tx, again bo
 			return fault.Wrap(err, fault.Unavailable, "the store cannot be reached or is overloaded; nothing is lost, send the same request again").After(time.Second)
 		}
 	}
+}
+
+// shifted reports a transaction that went by another store than there is: one that went back in time, which is held
+// now, or one that is held or was released meanwhile. The same batch is to be run again.
+func (s *Store) shifted(ctx context.Context, err error) (bool, error) {
+	if errors.Is(err, errHeldChanged) {
+		return true, nil
+	}
+	var behind *behindError
+	if !errors.As(err, &behind) {
+		return false, nil
+	}
+	return true, s.notice(ctx, behind.why)
 }
 
 // pause waits before a lost connection is tried again: 20 ms, doubled each time, at most half a second.

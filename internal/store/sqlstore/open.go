@@ -32,6 +32,9 @@ func (s *Store) OpenAttempts(ctx context.Context, spec store.OpenSpec, claims []
 	}
 	var opened, tried []store.Opened
 	err := s.persist(ctx, false, func(t *tx, again bool) (err error) {
+		if opened = nil; t.held {
+			return nil
+		}
 		if again {
 			if opened, err = t.alreadyOpened(t.ctx, spec, tried); err != nil || len(opened) > 0 {
 				return err
@@ -41,6 +44,9 @@ func (s *Store) OpenAttempts(ctx context.Context, spec store.OpenSpec, claims []
 		tried = append(tried, opened...)
 		return err
 	})
+	if err == nil && len(opened) > 0 {
+		s.flushed()
+	}
 	return opened, single(err)
 }
 

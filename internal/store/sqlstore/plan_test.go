@@ -84,6 +84,9 @@ func TestListsAreLedByWhatIsNamed(t *testing.T) {
 	}
 }
 
+// sqliteFiles hold the embedded engine's migrations.
+var sqliteFiles = os.DirFS("../sqlite")
+
 func emptySchema(t *testing.T) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(t.TempDir(), "plan.db"))
@@ -91,7 +94,7 @@ func emptySchema(t *testing.T) *sql.DB {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	if _, err := Migrate(context.Background(), db, SQLite, os.DirFS("../sqlite")); err != nil {
+	if _, err := Migrate(context.Background(), db, SQLite, sqliteFiles); err != nil {
 		t.Fatal(err)
 	}
 	return db

@@ -106,14 +106,34 @@ func (z *settling) foldOther(i int) {
 		return
 	}
 	z.out[i].Message, z.out[i].Case = n.Message, &c.Case
-	if err := c.Apply(n.Evidence, z.now); err != nil {
-		z.out[i].Err = evidenceFault(err, c.State)
+	if err := z.apply(n, c); err != nil {
+		z.out[i].Err = err
 		return
 	}
 	if n.Kind == evidence.Outcome {
 		z.releaseReference(n, c)
 	}
 }
+
+// apply takes evidence that is no receipt. While the store is held nobody's wish counts and no validity ends: the
+// message may have been sent. And an answer may come to an attempt that was made after the copy was taken: then the
+// store does not remember it, and the answer is all the same.
+func (z *settling) apply(n *store.News, c *caseRow) error {
+	if z.t.held && waits[n.Kind] {
+		return heldFault()
+	}
+	err := c.Apply(n.Evidence, z.now)
+	if z.t.held && n.Kind == evidence.Outcome && errors.Is(err, evidence.ErrNoAttempt) && c.Apply(evidence.Evidence{Kind: evidence.Restored}, z.now) == nil {
+		err = c.Apply(n.Evidence, z.now)
+	}
+	if err != nil {
+		return evidenceFault(err, c.State)
+	}
+	return nil
+}
+
+// waits are the kinds of evidence that have to wait for a release.
+var waits = map[evidence.Kind]bool{evidence.Cancel: true, evidence.ValidityEnded: true, evidence.Requeued: true}
 
 func evidenceFault(err error, s message.State) error {
 	if errors.Is(err, evidence.ErrNoAttempt) {

@@ -21,6 +21,7 @@ type template struct {
 	text    string
 	pieces  []piece
 	columns []column
+	writes  bool     // it changes what it returns
 	built   sync.Map // cacheKey → SQL
 }
 
@@ -47,7 +48,7 @@ func define(text string) *template {
 }
 
 func parseTemplate(text string) *template {
-	t := &template{text: text}
+	t := &template{text: text, writes: !strings.HasPrefix(text, "select") && !strings.HasPrefix(text, "with")}
 	for rest := text; rest != ""; {
 		start := strings.IndexByte(rest, '{')
 		end := strings.IndexByte(rest, '}')

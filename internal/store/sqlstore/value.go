@@ -68,6 +68,8 @@ func plain(v any) any {
 		return bytesOf(v)
 	case ident.Node:
 		return bytesOf(v)
+	case ident.Incarnation:
+		return bytesOf(v)
 	case intent.Key:
 		return bytesOf(v)
 	case [16]byte:

@@ -26,14 +26,23 @@ const patientWrite = 7 * time.Second
 func (w PoolWriter) write(ctx context.Context, s *Store, fn func(*tx) error) error {
 	ctx, cancel := context.WithTimeout(ctx, patientWrite)
 	defer cancel()
-	t, err := w.DB.BeginTx(ctx, nil)
+	writer := s.commits.take()
+	defer s.commits.give(writer)
+	e, err := w.DB.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
-	if err := guarded(fn, &tx{s, t, ctx}); err != nil {
-		return errors.Join(err, ignoreDone(t.Rollback()))
+	t := &tx{s: s, e: e, ctx: ctx, held: s.commits.isHeld()}
+	if err = guarded(fn, t); err == nil {
+		err = t.number(writer)
 	}
-	return t.Commit()
+	if err != nil {
+		return errors.Join(err, ignoreDone(e.Rollback()))
+	}
+	if err = e.Commit(); err == nil {
+		s.commits.acknowledge(t.commit)
+	}
+	return err
 }
 
 func (w PoolWriter) close() error { return nil }
@@ -149,25 +158,46 @@ func (w *SingleWriter) transaction(joined []*job) error {
 	if _, err := w.stmts.ExecContext(ctx, "begin immediate"); err != nil {
 		return err
 	}
-	for _, j := range joined {
-		if err := w.savepoint(ctx, j); err != nil {
-			_, rollback := w.stmts.ExecContext(ctx, "rollback")
-			return errors.Join(err, rollback)
-		}
+	s := joined[0].s
+	t := &tx{s: s, e: w.stmts, ctx: ctx, held: s.commits.isHeld()}
+	err := w.together(ctx, joined, t)
+	if err == nil {
+		_, err = w.stmts.ExecContext(ctx, "commit")
 	}
-	if _, err := w.stmts.ExecContext(ctx, "commit"); err != nil {
+	if err != nil {
 		_, rollback := w.stmts.ExecContext(ctx, "rollback")
 		return errors.Join(err, rollback)
 	}
+	s.commits.acknowledge(t.commit)
 	return nil
 }
 
+// together runs the jobs and numbers the transaction for all of them.
+func (w *SingleWriter) together(ctx context.Context, joined []*job, t *tx) error {
+	t.noticing = true
+	for _, j := range joined {
+		own := *t
+		own.noticing = false
+		if err := w.savepoint(ctx, j, &own); err != nil {
+			return err
+		}
+		if j.err == nil {
+			t.changed, t.shifting = t.changed || own.changed, t.shifting || own.shifting
+		}
+		t.noticing = t.noticing && own.noticing // the others ran as if nothing had happened
+	}
+	return t.number(onlyWriter)
+}
+
+// onlyWriter is the number of the one writer.
+const onlyWriter = 0
+
 // savepoint runs one job. The job's own error stays with the job; an error here ends the transaction.
-func (w *SingleWriter) savepoint(ctx context.Context, j *job) error {
+func (w *SingleWriter) savepoint(ctx context.Context, j *job, t *tx) error {
 	if _, err := w.stmts.ExecContext(ctx, "savepoint batch"); err != nil {
 		return err
 	}
-	if j.err = guarded(j.fn, &tx{j.s, w.stmts, ctx}); j.err != nil {
+	if j.err = guarded(j.fn, t); j.err != nil {
 		if _, err := w.stmts.ExecContext(ctx, "rollback to batch"); err != nil {
 			return errors.Join(j.err, err) // the engine has ended the transaction itself: its reason is everybody's
 		}

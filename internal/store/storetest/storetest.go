@@ -19,6 +19,11 @@ type Harness struct {
 	// Deadlocks counts the transactions of a store that were made again after a deadlock or a failed
 	// serialisation. Nil: the engine has one writer.
 	Deadlocks func(s store.Store) int
+	// Copy takes a copy of a store's database as it is now. What it returns opens a store on a copy of that copy,
+	// each time it is called.
+	Copy func(t *testing.T, s store.Store) (open func(t *testing.T) store.Store)
+	// Again opens the same database once more, as another node does. Nil: the engine has one process.
+	Again func(t *testing.T, s store.Store) store.Store
 	// Full asks for the counts of make torture.
 	Full bool
 }
@@ -96,6 +101,14 @@ func Run(t *testing.T, h Harness) {
 		"Lists":                testLists,
 		"RedactedReceipt":      testRedactedReceipt,
 		"RestoredInDoubt":      testRestoredInDoubt,
+		"MarkFollows":          testMarkFollows,
+		"BehindIsHeld":         testBehindIsHeld,
+		"Release":              testRelease,
+		"CleanFailover":        testCleanFailover,
+		"OtherMarks":           testOtherMarks,
+		"OtherIncarnation":     testOtherIncarnation,
+		"HoldIsEverybodys":     testHoldIsEverybodys,
+		"LostCommitIsNoJump":   testLostCommitIsNoJump,
 		"OwnKeysAreDestroyed":  testOwnKeysAreDestroyed,
 		"ExceptionsAreGrouped": testExceptionsAreGrouped,
 	} {
