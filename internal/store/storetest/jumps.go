@@ -11,6 +11,19 @@ import (
 	"github.com/einmal/einmal/internal/store"
 )
 
+// jumpTests are about stores that went back in time, or look as if they had.
+var jumpTests = map[string]func(*testing.T, Harness){
+	"RestoredInDoubt":    testRestoredInDoubt,
+	"MarkFollows":        testMarkFollows,
+	"BehindIsHeld":       testBehindIsHeld,
+	"Release":            testRelease,
+	"CleanFailover":      testCleanFailover,
+	"OtherMarks":         testOtherMarks,
+	"OtherIncarnation":   testOtherIncarnation,
+	"HoldIsEverybodys":   testHoldIsEverybodys,
+	"LostCommitIsNoJump": testLostCommitIsNoJump,
+}
+
 // A copy that has all that was acknowledged is no jump: traffic goes on by itself, in the same incarnation. That is
 // a clean failover, and a move to another server. Nor is a mark a jump that is lower than the store: its node was
 // killed between a commit and the mark.
