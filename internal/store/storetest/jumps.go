@@ -44,7 +44,7 @@ func testCleanFailover(t *testing.T, h Harness) {
 		if found.Behind != "" || found.Held() || found.ID != first.ID {
 			t.Errorf("%s: %+v", name, found)
 		}
-		on := worldOn(t, h, s)
+		on := worldAgain(t, h, s)
 		if opened := on.open(on.claim(10)); len(opened) != 1 || opened[0].Message != id {
 			t.Errorf("%s: these leave: %+v", name, opened)
 		}

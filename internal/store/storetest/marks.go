@@ -69,5 +69,8 @@ func watched(t *testing.T, h Harness, s store.Store, m *marks) (*world, store.Wa
 	t.Helper()
 	found, err := s.Watch(t.Context(), m)
 	must(t, err)
+	if _, err := s.PolicyHead(t.Context()); err == nil {
+		return worldAgain(t, h, s), found
+	}
 	return worldOn(t, h, s), found
 }

@@ -45,7 +45,16 @@ func newWorld(t *testing.T, h Harness) *world {
 	return worldOn(t, h, h.Open(t))
 }
 
+// worldOn is a world on a store that is new.
 func worldOn(t *testing.T, h Harness, s store.Store) *world {
+	t.Helper()
+	w := worldAgain(t, h, s)
+	w.put("test", 1, policySource)
+	return w
+}
+
+// worldAgain is a world on a store that has been one.
+func worldAgain(t *testing.T, h Harness, s store.Store) *world {
 	t.Helper()
 	w := &world{Store: s, t: t, h: h, node: ident.NewNode()}
 	w.rules = store.Rules{Correlate: evidence.Correlate, Grace: 15 * time.Minute, LookBack: 72 * time.Hour}
@@ -57,7 +66,6 @@ func worldOn(t *testing.T, h Harness, s store.Store) *world {
 	must(t, err)
 	w.flow, err = s.EnsureFlow(ctx, store.FlowSpec{Connection: w.conn, Lane: 1, Tenant: w.tenant, Sender: "SHOP"})
 	must(t, err)
-	w.put("test", 1, policySource)
 	return w
 }
 
