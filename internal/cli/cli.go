@@ -43,6 +43,9 @@ type commands struct {
 	SMSC     smscCmd     `cmd:"" name:"smsc" help:"Run the simulated SMSC as a process of its own."`
 	Key      keyCmd      `cmd:"" help:"Make, list and revoke API keys."`
 	Bench    benchCmd    `cmd:"" help:"Measure this machine: the gateway against the bare work that it cannot do without."`
+	Stop     stopCmd     `cmd:"" help:"Emergency stop: hold what waits, by tenant, purpose or connection, or all of it."`
+	Resume   resumeCmd   `cmd:"" help:"Lift an emergency stop."`
+	Stops    stopsCmd    `cmd:"" help:"List emergency stops."`
 	Migrate  migrateCmd  `cmd:"" help:"Bring a store's schema to this release."`
 	Config   configCmd   `cmd:"" help:"Show the configuration in force, secrets masked."`
 	Chaos    chaosCmd    `cmd:"" help:"Failure tests (builds with -tags chaos)."`

@@ -32,6 +32,8 @@ type Registry interface {
 	EnsureConnection(ctx context.Context, name, idSpace string) (id, space int64, err error)
 	// EnsureFlow returns the immutable number of a flow, of which flow.PlaceOf gives the place.
 	EnsureFlow(ctx context.Context, spec FlowSpec) (int64, error)
+	// TenantNames gives every tenant's name by its partition.
+	TenantNames(ctx context.Context) (map[ident.Partition]string, error)
 	// ConnectionNames gives every connection's name by its number.
 	ConnectionNames(ctx context.Context) (map[int64]string, error)
 

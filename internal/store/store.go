@@ -40,6 +40,7 @@ type Store interface {
 	Keys
 	Slots
 	Incarnations
+	Stops
 	// Now is the store's clock.
 	Now(ctx context.Context) (clock.Micros, error)
 	// Ping reports whether the store answers and its schema is this release's.

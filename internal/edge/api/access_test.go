@@ -19,6 +19,8 @@ func (w *world) pathOf(r Route) string {
 		id = w.store.receipts[0].ID.String()
 	case strings.HasPrefix(r.Path, "/v1/keys"):
 		id = w.keyID("victim")
+	case strings.HasPrefix(r.Path, "/v1/stops"):
+		id = w.store.stops[0].ID.String()
 	}
 	return strings.NewReplacer("{id}", id, "{number}", number).Replace(r.Path)
 }
@@ -38,6 +40,7 @@ func (w *world) keyID(scopes string) string {
 var bodies = map[string]string{
 	"POST /v1/messages": ordinary, "POST /v1/messages/{id}/cancel": `{"reason":"mistake"}`, "POST /v1/keys": `{"name":"n","scopes":["read"]}`,
 	"POST /v1/handset/{number}/reply": `{"text":"yes","to":"4711"}`,
+	"POST /v1/stops":                  `{"purpose":"drill","by":"ann","reason":"a drill"}`, "DELETE /v1/stops/{id}": `{"by":"ann","reason":"it is over"}`,
 }
 
 // The walk goes through every route of the API, so that a new one is in it: with no key, a malformed one, an
@@ -48,6 +51,7 @@ func TestEveryRouteAsksForItsKey(t *testing.T) {
 	w := newWorld(t)
 	w.fill()
 	w.key(tenantA, "victim")
+	w.stop(w.admin, `"purpose":"sale"`)
 	revoked := w.key(tenantA, "admin")
 	if id, err := secret.ParseAPIKey(revoked); err != nil || w.store.RevokeKey(t.Context(), tenantA, id.ID) != nil {
 		t.Fatal(err)

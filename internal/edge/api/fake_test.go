@@ -43,6 +43,7 @@ const (
 
 // fakeStore is the part of a store that the API reads: one message of tenant A with its history, and keys.
 type fakeStore struct {
+	fakeStops
 	mu         sync.Mutex
 	keys       map[string]store.APIKey
 	keyReads   int

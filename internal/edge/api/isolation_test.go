@@ -13,7 +13,7 @@ import (
 
 // ids are what a route's {id} stands for.
 func (o *household) ids() map[string]string {
-	return map[string]string{"messages": o.message.String(), "decisions": o.decision, "receipts": o.receipt, "keys": o.keyID}
+	return map[string]string{"messages": o.message.String(), "decisions": o.decision, "receipts": o.receipt, "keys": o.keyID, "stops": o.stop}
 }
 
 // path fills a route's path with the tenant's own id.
@@ -33,7 +33,7 @@ func (h *house) questions(o *household) map[string][]string {
 			"correlation_id=correlation-" + o.name, "external_id=" + o.externalID(), "deduplication_key=" + hex.EncodeToString(m.IntentKey[:]),
 		},
 		"/v1/decisions": {"", about}, "/v1/receipts": {"", about}, "/v1/exceptions": {"", about},
-		"/v1/events": {""}, "/v1/keys": {""},
+		"/v1/events": {""}, "/v1/keys": {""}, "/v1/stops": {"", "in_force=true"},
 	}
 }
 

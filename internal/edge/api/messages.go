@@ -43,8 +43,13 @@ func (a *API) listMessages(ctx context.Context, in *messagesIn) (List[MessageVie
 	if err != nil {
 		return List[MessageView]{}, err
 	}
-	view := func(m *store.Message) MessageView { return a.messageView(m, names, nil, f.Destination) }
-	return paged(in.Limit, found, view, messagePlace), nil
+	stops, err := a.holding(ctx, who.Tenant, found...)
+	view := func(m *store.Message) MessageView {
+		v := a.messageView(m, names, nil, f.Destination)
+		v.Stopped = stoppedView(stopOf(m, stops), m.Tenant)
+		return v
+	}
+	return paged(in.Limit, found, view, messagePlace), err
 }
 
 func messagePlace(m *store.Message) (clock.Micros, [16]byte) { return m.CreatedAt, m.ID }

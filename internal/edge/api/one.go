@@ -29,7 +29,10 @@ func (a *API) oneMessage(ctx context.Context, m *store.Message) (OneMessageView,
 	if err != nil {
 		return OneMessageView{}, err
 	}
-	return OneMessageView{a.messageView(m, names, metadata, ""), marks, outlook(m)}, nil
+	words, stopped, err := a.prospect(ctx, m)
+	v := OneMessageView{a.messageView(m, names, metadata, ""), marks, words}
+	v.Stopped = stopped
+	return v, err
 }
 
 // marks are the effects of receipts that move nothing, in the order in which they are shown.

@@ -26,7 +26,9 @@ type Contents interface {
 type Store interface {
 	store.Reader
 	store.Keys
+	store.Stops
 	After(ctx context.Context, tenant ident.Partition, seq int64, limit int) ([]store.FeedEvent, error)
+	TenantNames(ctx context.Context) (map[ident.Partition]string, error)
 	ConnectionNames(ctx context.Context) (map[int64]string, error)
 }
 

@@ -86,6 +86,7 @@ type household struct {
 	decision  string
 	receipt   string // of the conflict
 	exception string
+	stop      string
 }
 
 // body is a request that differs between tenants in nothing that a key is made of.
@@ -100,6 +101,7 @@ func (o *household) marks() []string {
 	return []string{
 		o.message.String(), o.decision, o.receipt, o.exception, o.keyID,
 		"key-" + o.name, "correlation-" + o.name, "basket-" + o.name, o.externalID(),
+		"ann-" + o.name, "reason-" + o.name,
 	}
 }
 
@@ -129,6 +131,10 @@ func (h *house) household(name string) *household {
 	o.exception, o.receipt = all[0].ID.String(), all[0].Receipt.String()
 	_, err = h.store.Sequence(ctx, 100)
 	must(h.t, err)
+	rec := h.call("POST", "/v1/stops", o.key, `{"purpose":"sale","by":"ann-`+name+`","reason":"reason-`+name+`"}`)
+	var s NewStopView
+	must(h.t, json.Unmarshal(rec.Body.Bytes(), &s))
+	o.stop = s.ID
 	return o
 }
 

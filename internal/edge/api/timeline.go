@@ -98,8 +98,8 @@ func (a *API) getTimeline(ctx context.Context, in *timelineIn) (Timeline, error)
 		return -1
 	})
 	page := timelinePage(all[from:], in.Limit)
-	page.Outlook = outlook(m)
-	return page, nil
+	page.Outlook, _, err = a.prospect(ctx, m)
+	return page, err
 }
 
 func timelinePage(rest []TimelineView, limit int) Timeline {

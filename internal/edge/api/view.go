@@ -67,6 +67,7 @@ type MessageView struct {
 	State            string            `json:"state" doc:"See docs/states.md. Accept unknown values."`
 	Since            string            `json:"since" format:"date-time" doc:"When it took that state."`
 	Final            bool              `json:"final" doc:"Nothing more is owed: no attempt, no receipt."`
+	Stopped          *StoppedView      `json:"stopped" doc:"The emergency stop that holds it while it is pending; null: none does."`
 	Parts            int               `json:"parts" doc:"How many parts the text is sent in."`
 	ReportedDelivery *string           `json:"reported_delivery" doc:"What receipts report of the last attempt; null: nothing yet."`
 	Verified         *bool             `json:"verified" doc:"Independent proof, such as a completed verification; null: there is none."`

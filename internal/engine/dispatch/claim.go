@@ -99,6 +99,9 @@ func (d *Dispatcher) claimOnce(ctx context.Context) found {
 	}
 	d.claimer.turns.Take(got.Turn)
 	d.claimer.wait = got.Wait
+	if room.Lower > 0 { // else it looked at codes alone
+		d.cfg.Metrics.stopped.WithLabelValues(d.cfg.Connection.Name).Set(float64(got.Stopped))
+	}
 	d.handOn(got, asked.Add(d.cfg.Lease-d.cfg.Margin))
 	return d.claimer.found(got)
 }

@@ -32,6 +32,7 @@ type (
 	decisionKind  struct{}
 	receiptKind   struct{}
 	exceptionKind struct{}
+	stopKind      struct{}
 	nodeKind      struct{}
 
 	incarnationKind struct{}
@@ -41,6 +42,7 @@ func (messageKind) Prefix() string   { return "msg" }
 func (decisionKind) Prefix() string  { return "dec" }
 func (receiptKind) Prefix() string   { return "rcp" }
 func (exceptionKind) Prefix() string { return "exc" }
+func (stopKind) Prefix() string      { return "stop" }
 func (nodeKind) Prefix() string      { return "node" }
 
 func (incarnationKind) Prefix() string { return "inc" }
@@ -51,6 +53,7 @@ type (
 	Decision  = ID[decisionKind]
 	Receipt   = ID[receiptKind]
 	Exception = ID[exceptionKind]
+	Stop      = ID[stopKind]
 	Node      = ID[nodeKind]
 
 	// Incarnation is one life of a store.
@@ -62,6 +65,7 @@ func NewMessage(p Partition) Message     { return New[messageKind](p) }
 func NewDecision(p Partition) Decision   { return New[decisionKind](p) }
 func NewReceipt(p Partition) Receipt     { return New[receiptKind](p) }
 func NewException(p Partition) Exception { return New[exceptionKind](p) }
+func NewStop(p Partition) Stop           { return New[stopKind](p) }
 func NewNode() Node                      { return New[nodeKind](0) }
 func NewIncarnation() Incarnation        { return New[incarnationKind](0) }
 

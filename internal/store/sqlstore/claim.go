@@ -48,11 +48,19 @@ func (t *tx) claim(ctx context.Context, spec store.ClaimSpec) (got store.Claims,
 	if err != nil {
 		return got, err
 	}
-	found, partial, err := t.waiting(ctx, spec, now)
+	seen, partial, err := t.waiting(ctx, spec, now)
 	if err != nil {
 		return got, err
 	}
 	got.Partial = partial
+	// After the flows were looked at, since a stop is obeyed by whoever reads it: the later, the better.
+	if got.Stopped, err = t.heed(ctx, spec.Connection, seen); err != nil {
+		return got, err
+	}
+	found := make([]flow.Waiting, len(seen))
+	for i, s := range seen {
+		found[i] = s.Waiting
+	}
 	purse, _, err := t.purse(ctx, readCredit, spec, limited(spec.Rates, found))
 	if err != nil {
 		return got, err

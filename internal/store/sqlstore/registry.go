@@ -97,14 +97,27 @@ func (s *Store) EnsureFlow(ctx context.Context, f store.FlowSpec) (int64, error)
 	return s.ensure(ctx, findFlow, insertFlow, f.Connection, f.Lane, f.Tenant, f.Sender, f.Purpose, from, to)
 }
 
-var listConnections = define(`select id, name from connection`)
+var (
+	listTenants     = define(`select id, name from tenant`)
+	listConnections = define(`select id, name from connection`)
+)
+
+// TenantNames implements store.Registry.
+func (s *Store) TenantNames(ctx context.Context) (map[ident.Partition]string, error) {
+	return namesOf[ident.Partition](ctx, s, listTenants)
+}
 
 // ConnectionNames implements store.Registry.
 func (s *Store) ConnectionNames(ctx context.Context) (map[int64]string, error) {
-	names := map[int64]string{}
-	err := s.read().query(ctx, listConnections, nil, func(res *sql.Rows) error {
+	return namesOf[int64](ctx, s, listConnections)
+}
+
+// namesOf reads a table of names.
+func namesOf[ID comparable](ctx context.Context, s *Store, q *template) (map[ID]string, error) {
+	names := map[ID]string{}
+	err := s.read().query(ctx, q, nil, func(res *sql.Rows) error {
 		var (
-			id   int64
+			id   ID
 			name string
 		)
 		err := res.Scan(&id, &name)

@@ -82,8 +82,7 @@ func (z *settling) exceptReceipt(n *store.News, k exception.Kind, detail string)
 	})
 }
 
-// installation is the tenant that owns what belongs to no other: the first one.
-const installation = ident.Partition(1)
+const installation = store.Installation
 
 var findLost = define(`select m.id, m.tenant, a.attempt, a.part from message m join attempt_part a on a.message_id = m.id
 	where m.destination = {1} and m.connection = {2} and m.created_at > {3} and a.outcome = {4} order by m.created_at, m.id, a.attempt, a.part limit 20`)

@@ -66,6 +66,8 @@ func plain(v any) any {
 		return bytesOf(v)
 	case ident.Exception:
 		return bytesOf(v)
+	case ident.Stop:
+		return bytesOf(v)
 	case ident.Node:
 		return bytesOf(v)
 	case ident.Incarnation:

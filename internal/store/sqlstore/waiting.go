@@ -56,7 +56,7 @@ func (t *tx) walk(ctx context.Context, stretches *rows, shift, steps int, now cl
 
 // waiting finds the flows with work. Of a lane that has more than a claim looks at it takes the tenants whose turn it
 // is, and of each the flows whose turn it is.
-func (t *tx) waiting(ctx context.Context, spec store.ClaimSpec, now clock.Micros) (found []flow.Waiting, partial bool, err error) {
+func (t *tx) waiting(ctx context.Context, spec store.ClaimSpec, now clock.Micros) (seen []sight, partial bool, err error) {
 	last := flow.Urgent
 	if spec.Room.Lower > 0 {
 		last = flow.Lanes - 1
@@ -65,8 +65,7 @@ func (t *tx) waiting(ctx context.Context, spec store.ClaimSpec, now clock.Micros
 	for lane := flow.Urgent; lane <= last; lane++ {
 		stretches.add(flow.Place{Connection: spec.Connection, Lane: lane}.LaneRange())
 	}
-	seen, err := t.walk(ctx, stretches, flow.FlowShift, lookFlows+1, now)
-	if err != nil {
+	if seen, err = t.walk(ctx, stretches, flow.FlowShift, lookFlows+1, now); err != nil {
 		return nil, false, err
 	}
 	inLane := [flow.Lanes]int{}
@@ -74,18 +73,11 @@ func (t *tx) waiting(ctx context.Context, spec store.ClaimSpec, now clock.Micros
 		inLane[s.place().Lane]++
 	}
 	crowded := func(s sight) bool { return inLane[s.place().Lane] > lookFlows }
-	if slices.ContainsFunc(seen, crowded) {
-		partial = true
-		more, err := t.lookFurther(ctx, spec, inLane, now)
-		if err != nil {
-			return nil, false, err
-		}
-		seen = append(slices.DeleteFunc(seen, crowded), more...)
+	if !slices.ContainsFunc(seen, crowded) {
+		return seen, false, nil
 	}
-	for _, s := range seen {
-		found = append(found, s.Waiting)
-	}
-	return found, partial, nil
+	more, err := t.lookFurther(ctx, spec, inLane, now)
+	return append(slices.DeleteFunc(seen, crowded), more...), true, err
 }
 
 // lookFurther looks at the lanes with more flows than one claim looks at.

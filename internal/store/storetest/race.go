@@ -258,6 +258,9 @@ func (w *world) hotRound(rng *rand.Rand, hot int) error {
 	if _, err := w.DestroyOwnKeys(ctx, 5); err != nil {
 		return err
 	}
+	if err := w.drill(ctx); err != nil {
+		return err
+	}
 	_, err = w.Sequence(ctx, 20)
 	return err
 }
