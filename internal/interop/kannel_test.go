@@ -85,8 +85,9 @@ func startKannel(t *testing.T, s *smsc) *kannel {
 	must(t, os.WriteFile(config, []byte(text), 0o600))
 	run(t, filepath.Join(folder, "bearerbox"), "-v", "0", config)
 	eventually(t, "bearerbox", listens(ports[1]))
-	run(t, filepath.Join(folder, "smsbox"), "-v", "0", config)
+	log := run(t, filepath.Join(folder, "smsbox"), "-v", "0", config)
 	eventually(t, "smsbox", listens(ports[2]))
+	eventually(t, "smsbox to connect", func() bool { return strings.Contains(log.String(), "Connected to bearerbox") })
 	k.sendsms = "http://" + loopback(ports[2]) + "/cgi-bin/sendsms"
 	return k
 }

@@ -3,6 +3,7 @@
 package interop
 
 import (
+	"math/rand/v2"
 	"net"
 	"os/exec"
 	"syscall"
@@ -39,17 +40,24 @@ func run(t *testing.T, name string, args ...string) *lockedBuffer {
 	return out
 }
 
-// freePorts returns ports that were free a moment ago, no two alike.
+// freePorts returns ports that were free a moment ago, no two alike. Programs that take a number cannot be given a
+// listener, so the ports are below those that systems give away by themselves: nobody takes one by chance.
 func freePorts(t *testing.T, n int) []int {
 	t.Helper()
-	ports := make([]int, n)
-	for i := range ports {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		must(t, err)
-		defer l.Close()
-		ports[i] = port(t, l.Addr().String())
+	const lowest, above = 20_000, 32_000
+	var ports []int
+	for range 1000 {
+		if len(ports) == n {
+			return ports
+		}
+		p := lowest + rand.IntN(above-lowest)
+		if l, err := net.Listen("tcp", loopback(p)); err == nil {
+			defer l.Close()
+			ports = append(ports, p)
+		}
 	}
-	return ports
+	t.Fatal("no free ports")
+	return nil
 }
 
 // eventually waits for what has no signal of its own: what another program writes, or listens on.
