@@ -3,6 +3,7 @@ package smpp_test
 import (
 	"bufio"
 	"bytes"
+	"net"
 	"reflect"
 	"testing"
 	"time"
@@ -108,6 +109,32 @@ func FuzzReadFrame(f *testing.F) {
 			}
 			read += len(frame)
 		}
+	})
+}
+
+// FuzzSession: whatever a peer sends, the session ends when the peer does, and what it says is answers alone, each
+// of which can be read.
+func FuzzSession(f *testing.F) {
+	seeds(f, func(raw []byte) { f.Add(raw) })
+	f.Fuzz(func(t *testing.T, stream []byte) {
+		conn, peer := net.Pipe()
+		s := smpp.NewSession(conn, smpp.Config{Handle: func(s *smpp.Session, p *smpp.PDU, _ []byte, _ error) {
+			s.Answer(p, smpp.StatusOK)
+		}})
+		go func() {
+			_, _ = peer.Write(stream) // an error: the session has ended before
+			_ = peer.Close()
+		}()
+		for r := bufio.NewReader(peer); ; {
+			raw, err := smpp.ReadFrame(r)
+			if err != nil {
+				break
+			}
+			if p, err := smpp.Decode(raw); err != nil || !p.Command.IsResponse() || len(p.Warnings) != 0 {
+				t.Fatalf("the session says %x: %v, %q", raw, err, p.Warnings)
+			}
+		}
+		<-s.Done()
 	})
 }
 
