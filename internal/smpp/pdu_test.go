@@ -74,6 +74,8 @@ func checkFields(t *testing.T, want, got map[string]any) {
 }
 
 // TestStrayNUL is case C17: a NUL after short_message, alone and before a TLV.
+//
+// covers: C17
 func TestStrayNUL(t *testing.T) {
 	const alone = "0000003d00000005000000000000000100010131323032353535303134330001013132303235353530313030000000000000000000000548656c6c6f00"
 	for _, raw := range []string{alone, "00000042" + alone[8:] + "0427000102"} {

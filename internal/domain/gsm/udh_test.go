@@ -16,6 +16,8 @@ func header(t testing.TB, s string) []byte {
 }
 
 // TestC54Concat: which part of which message the headers of case C54 name. Joining is another matter.
+//
+// covers: C54
 func TestC54Concat(t *testing.T) {
 	for name, want := range map[string]struct {
 		concat Concat

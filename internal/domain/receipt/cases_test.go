@@ -91,7 +91,7 @@ func TestC18UnknownStatAndZeroDate(t *testing.T) {
 	}
 }
 
-// covers: R6, R8
+// covers: C19, R6, R8
 func TestC19OddFields(t *testing.T) {
 	in := input[struct{ Texts []string }](t, "C19")
 	want := []struct {

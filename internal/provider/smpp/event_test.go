@@ -41,7 +41,7 @@ func deliver(t *testing.T, esm, coding uint8, text string, tlvs ...wire.TLV) []b
 
 // TestC17OddEnds: a stray NUL and a TLV that is cut off do not prevent reading.
 //
-// covers: R8
+// covers: C17
 func TestC17OddEnds(t *testing.T) {
 	p := parseHex(t, "0000003d00000005000000000000000100010131323032353535303134330001013132303235353530313030000000000000000000000548656c6c6f00")
 	if p.Kind != provider.KindInbound || p.Text != "Hello" || !slices.Equal(p.Warnings, []string{"trailing bytes"}) {
@@ -84,7 +84,7 @@ func TestC18UnknownStat(t *testing.T) {
 
 // TestC24Kinds: what an event is, by the type bits of esm_class and the TLVs, never by its look.
 //
-// covers: R6
+// covers: C24, R6
 func TestC24Kinds(t *testing.T) {
 	a := parseHex(t, "0000009d00000005000000000000000100010131323032353535303134330001013132303235353530313030004400000000000000006605000384010169643a39303031207375623a30303120646c7672643a303031207375626d697420646174653a3236303130323033303420646f6e6520646174653a3236303130323033303520737461743a44454c49565244206572723a30303020746578743a")
 	if a.Kind != provider.KindReceipt || string(a.ExternalID) != "9001" || a.State != "delivered" || a.Extra["udh"] != "050003840101" {
@@ -111,6 +111,9 @@ func TestC24Kinds(t *testing.T) {
 
 func tlv(tag wire.Tag, v string) wire.TLV { return wire.TLV{Tag: tag, Value: []byte(v)} }
 
+// TestReceiptTLVs: the ids, states and error codes of TLVs; network_error_code is the one of case C19.
+//
+// covers: C19
 func TestReceiptTLVs(t *testing.T) {
 	p := smpp.Parse(deliver(t, 0x04, 0, "id:2065473326 stat:DELIVRD err:000",
 		tlv(wire.TagReceiptedMessageID, "7b1c9f2e\x00"), tlv(wire.TagUserMessageReference, "\x12\x67"),

@@ -17,7 +17,7 @@ import (
 
 // TestC17OverTheWire: what ends oddly is taken as it came and answered with 0, and the session stays bound.
 //
-// covers: R1
+// covers: C17, R1
 func TestC17OverTheWire(t *testing.T) {
 	c := newCentre(t)
 	g := newGate()
@@ -49,6 +49,8 @@ func TestC17OverTheWire(t *testing.T) {
 }
 
 // TestC54Parts: a part's header is kept apart from its text, and a malformed one is told of; the text stays.
+//
+// covers: C54
 func TestC54Parts(t *testing.T) {
 	for _, part := range []string{
 		"06080401020201|Hel", "06080401020202|lo", "050003000201|x", "050003000202|y",
