@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/einmal/einmal/internal/domain/gsm"
 	"github.com/einmal/einmal/internal/provider"
 	adapter "github.com/einmal/einmal/internal/provider/smpp"
 	wire "github.com/einmal/einmal/internal/smpp"
@@ -74,8 +75,9 @@ func (c *connection) bound() {
 
 func (c *connection) submit(text string) <-chan provider.Outcome {
 	outcomes := make(chan provider.Outcome, 2)
+	cut, _ := gsm.Split(text, gsm.Reference8)
 	c.Submit(provider.Submission{
-		Attempt: "att_1", Source: "SHOP", Destination: "+12025550100", Text: text, Reference: 4711, HasReference: true,
+		Attempt: "att_1", Source: "SHOP", Destination: "+12025550100", Text: text, DataCoding: cut.DataCoding, Reference: 4711, HasReference: true,
 		Validity: time.Hour, Deadline: time.Now().Add(time.Minute),
 	}, func(o provider.Outcome) { outcomes <- o })
 	return outcomes

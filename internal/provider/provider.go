@@ -22,7 +22,12 @@ type Submission struct {
 
 	Source      string // sender as the application names it: alphanumeric, short code or digits
 	Destination string // E.164 with the plus sign
-	Text        string // UTF-8; one part
+	Text        string // UTF-8; of a long message this part's own
+	// DataCoding is that of the whole text (SMPP 3.4, section 5.2.19): 0 the default alphabet, 8 UCS-2. It was chosen
+	// when the message was made, and holds for each of its parts.
+	DataCoding uint8
+	Segment    Segment
+	NoReceipt  bool // no delivery receipt is wanted: another part's speaks for this one
 
 	// Validity is how long the provider may try; 0 leaves it to the provider. Negative means that it is over:
 	// NotSent.

@@ -106,6 +106,9 @@ func (p *PDU) TLVUint(tag Tag) (uint32, bool) {
 // AddOctet adds an integer of one octet.
 func (p *PDU) AddOctet(tag Tag, v uint8) { p.TLVs = append(p.TLVs, TLV{tag, []byte{v}}) }
 
+// Add adds an octet string.
+func (p *PDU) Add(tag Tag, v []byte) { p.TLVs = append(p.TLVs, TLV{tag, v}) }
+
 // AddUint16 adds an integer of two octets.
 func (p *PDU) AddUint16(tag Tag, v uint16) {
 	p.TLVs = append(p.TLVs, TLV{tag, binary.BigEndian.AppendUint16(nil, v)})

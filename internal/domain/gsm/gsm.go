@@ -15,8 +15,11 @@ const (
 	CodingUCS2    uint8 = 8
 )
 
-// ErrNotText says that a text is not UTF-8.
-var ErrNotText = errors.New("gsm: the text is not UTF-8")
+// Errors of texts.
+var (
+	ErrNotText = errors.New("gsm: the text is not UTF-8")
+	ErrCoding  = errors.New("gsm: the text does not fit the data coding that was chosen for it")
+)
 
 // EncodeDefault writes a text in the default alphabet, with a question mark for each character that is not
 // in it: for texts that only quote another.

@@ -19,29 +19,38 @@ const (
 // MaxParts is how many parts a long message can have: their number is an octet.
 const MaxParts = 255
 
-// A part has 140 octets on air: 160 septets, or 70 units of UTF-16. Of a long message each part gives six or seven
-// of them to its header.
-const (
-	oneSeptets = 160
-	oneUnits   = 70
-)
-
-func (b ReferenceBits) partSeptets() int {
-	if b == Reference16 {
-		return 152
+// Capacity is how many octets of text one part has room for: septets, an octet each, or two octets for each unit of
+// UTF-16. A part has 140 octets on air, which are 160 septets or 70 units; of a long message each part gives six or
+// seven of them to its header. bits is 0 for a text that is whole.
+func Capacity(coding uint8, bits ReferenceBits) int {
+	const onAir, septets = 140, 160
+	header := 0
+	switch bits {
+	case Reference8:
+		header = 6
+	case Reference16:
+		header = 7
 	}
-	return 153
+	if coding == CodingUCS2 {
+		return (onAir - header) / 2 * 2
+	}
+	return septets - (header*8+6)/7 // the header ends at a septet
 }
 
-func (b ReferenceBits) partUnits() int {
-	if b == Reference16 {
-		return 66
+// units is Capacity in the units of the coding.
+func units(coding uint8, bits ReferenceBits) int { return Capacity(coding, bits) / width(coding) }
+
+// width is how many octets a unit takes.
+func width(coding uint8) int {
+	if coding == CodingUCS2 {
+		return 2
 	}
-	return 67
+	return 1
 }
 
 // Part is what one short message carries of a text, ready for the wire.
 type Part struct {
+	Text       string
 	DataCoding uint8
 	Octets     []byte
 }
@@ -55,15 +64,10 @@ type Message struct {
 
 // Left is how many units the last part still has room for.
 func (m Message) Left(bits ReferenceBits) int {
-	one, each, width := oneSeptets, bits.partSeptets(), 1
-	if m.DataCoding == CodingUCS2 {
-		one, each, width = oneUnits, bits.partUnits(), 2
-	}
-	used := len(m.Parts[len(m.Parts)-1].Octets) / width
 	if len(m.Parts) == 1 {
-		return one - used
+		bits = 0
 	}
-	return each - used
+	return units(m.DataCoding, bits) - len(m.Parts[len(m.Parts)-1].Octets)/width(m.DataCoding)
 }
 
 // Split cuts a text into the parts of one message: in the default alphabet if every character is in it, else in
@@ -74,21 +78,21 @@ func Split(text string, bits ReferenceBits) (Message, error) {
 		return Message{}, ErrNotText
 	}
 	if fitsDefault(text) {
-		return split(text, CodingDefault, oneSeptets, bits.partSeptets(), septets), nil
+		return split(text, CodingDefault, bits, septets), nil
 	}
-	return split(text, CodingUCS2, oneUnits, bits.partUnits(), utf16.RuneLen), nil
+	return split(text, CodingUCS2, bits, utf16.RuneLen), nil
 }
 
-func split(text string, coding uint8, one, each int, width func(rune) int) Message {
+func split(text string, coding uint8, bits ReferenceBits, width func(rune) int) Message {
 	m := Message{DataCoding: coding}
 	for _, r := range text {
 		m.Units += width(r)
 	}
-	if m.Units <= one {
+	if m.Units <= units(coding, 0) {
 		m.Parts = []Part{encode(text, coding)}
 		return m
 	}
-	begin, used := 0, 0
+	begin, used, each := 0, 0, units(coding, bits)
 	for i, r := range text {
 		w := width(r)
 		if used+w > each {
@@ -103,9 +107,21 @@ func split(text string, coding uint8, one, each int, width func(rune) int) Messa
 
 func encode(text string, coding uint8) Part {
 	if coding == CodingUCS2 {
-		return Part{coding, appendUCS2(nil, text)}
+		return Part{text, coding, appendUCS2(nil, text)}
 	}
-	return Part{coding, EncodeDefault(text)}
+	return Part{text, coding, EncodeDefault(text)}
+}
+
+// EncodeAs writes a text, or a part of one, in a data coding that Split has chosen before. ErrCoding: it is not one
+// of those, or has no place for a character.
+func EncodeAs(text string, coding uint8) ([]byte, error) {
+	switch {
+	case !utf8.ValidString(text):
+		return nil, ErrNotText
+	case coding == CodingUCS2, coding == CodingDefault && fitsDefault(text):
+		return encode(text, coding).Octets, nil
+	}
+	return nil, ErrCoding
 }
 
 // TooLongError says that a text does not fit in one part.

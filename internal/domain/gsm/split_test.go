@@ -95,9 +95,9 @@ func TestSplitKeepsTheText(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		one, each := oneSeptets, bits.partSeptets()
+		one, each := 160, map[ReferenceBits]int{Reference8: 153, Reference16: 152}[bits]
 		if m.DataCoding == CodingUCS2 {
-			one, each = oneUnits, bits.partUnits()
+			one, each = 70, map[ReferenceBits]int{Reference8: 67, Reference16: 66}[bits]
 		}
 		whole, units := "", 0
 		for i, p := range m.Parts {
@@ -133,5 +133,38 @@ func TestEncodeIsForOnePart(t *testing.T) {
 	}
 	if _, err := Split("a\xff", Reference8); !errors.Is(err, ErrNotText) {
 		t.Errorf("%v", err)
+	}
+}
+
+// A part is written in the coding of the whole text, and the parts' texts are the text.
+func TestEncodeAs(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringOfN(rapid.OneOf(rapid.RuneFrom([]rune("aé€{😀я")), rapid.Rune()), 0, 400, -1).Draw(t, "text")
+		m, err := Split(text, rapid.SampledFrom([]ReferenceBits{Reference8, Reference16}).Draw(t, "bits"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		joined := ""
+		for i, p := range m.Parts {
+			octets, err := EncodeAs(p.Text, m.DataCoding)
+			if err != nil || string(octets) != string(p.Octets) {
+				t.Fatalf("part %d: %x or %x, %v", i+1, octets, p.Octets, err)
+			}
+			joined += p.Text
+		}
+		if joined != text {
+			t.Fatalf("%q became %q", text, joined)
+		}
+	})
+	for _, c := range []struct {
+		text   string
+		coding uint8
+		want   error
+	}{
+		{"я", CodingDefault, ErrCoding}, {"a", CodingLatin1, ErrCoding}, {"a\xff", CodingUCS2, ErrNotText}, {"a", CodingUCS2, nil}, {"€", CodingDefault, nil},
+	} {
+		if _, err := EncodeAs(c.text, c.coding); !errors.Is(err, c.want) {
+			t.Errorf("%q in coding %d: %v, want %v", c.text, c.coding, err, c.want)
+		}
 	}
 }

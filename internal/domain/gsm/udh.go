@@ -50,6 +50,14 @@ type Concat struct {
 	Sequence  uint8 // from 1 to Total
 }
 
+// Header writes the user data header of this part, its length octet included.
+func (c Concat) Header() []byte {
+	if c.Wide {
+		return []byte{6, ieConcat16, 4, byte(c.Reference >> 8), byte(c.Reference), c.Total, c.Sequence}
+	}
+	return []byte{5, ieConcat8, 3, byte(c.Reference), c.Total, c.Sequence}
+}
+
 // Concat returns the concatenation, if the header has one. An element that numbers no part (a total or a number of 0,
 // a number above the total, another length than its own) is ignored, and a later one takes the place of an earlier.
 func (h UDH) Concat() (last Concat, ok bool) {

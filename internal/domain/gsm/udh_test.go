@@ -3,6 +3,7 @@ package gsm
 import (
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"testing"
 )
 
@@ -103,4 +104,26 @@ func FuzzParseUDH(f *testing.F) {
 			t.Fatalf("%+v", c)
 		}
 	})
+}
+
+// What Header writes, ParseUDH and Concat read; an 8-bit reference has the lower octet.
+func TestHeader(t *testing.T) {
+	for hex, c := range map[string]Concat{
+		"050003220302":   {Reference: 0x1122, Total: 3, Sequence: 2},
+		"06080411220302": {Reference: 0x1122, Wide: true, Total: 3, Sequence: 2},
+	} {
+		if got := fmt.Sprintf("%x", c.Header()); got != hex {
+			t.Errorf("%+v is written as %s, want %s", c, got, hex)
+		}
+		h, err := ParseUDH(c.Header())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !c.Wide {
+			c.Reference &= 0xFF
+		}
+		if got, ok := h.Concat(); !ok || got != c {
+			t.Errorf("%s is read as %+v, %v", hex, got, ok)
+		}
+	}
 }

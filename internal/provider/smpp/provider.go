@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/einmal/einmal/internal/domain/gsm"
 	"github.com/einmal/einmal/internal/ground/chaos"
 	"github.com/einmal/einmal/internal/provider"
 	wire "github.com/einmal/einmal/internal/smpp"
@@ -102,31 +101,6 @@ func (p *Provider) report(s *wire.Session, r wire.Result, report provider.Report
 	if r.PDU != nil && r.PDU.Status == wire.StatusInvBindStatus {
 		s.Hangup() // the other side does not hold this session for bound: a new bind is the only way on
 	}
-}
-
-// build makes the submit_sm of a submission. Its errors are for good: the message itself cannot be sent here.
-func (p *Provider) build(sub provider.Submission) (wire.PDU, error) {
-	for _, r := range sub.Source {
-		if r > 126 || r < 32 {
-			return wire.PDU{}, &wire.FieldError{Field: "source_addr", Reason: "is not ASCII"}
-		}
-	}
-	part, err := gsm.Encode(sub.Text)
-	if err != nil {
-		return wire.PDU{}, err
-	}
-	pdu := wire.PDU{Command: wire.CmdSubmitSM, Body: &wire.Message{
-		Source:             p.cfg.Addresses.source(sub.Source),
-		Dest:               p.cfg.Addresses.destination(sub.Destination),
-		ValidityPeriod:     wire.RelativeTime(sub.Validity),
-		RegisteredDelivery: p.cfg.RegisteredDelivery,
-		DataCoding:         part.DataCoding,
-		ShortMessage:       part.Octets,
-	}}
-	if sub.HasReference {
-		pdu.AddUint16(wire.TagUserMessageReference, sub.Reference)
-	}
-	return pdu, nil
 }
 
 // Free implements provider.Provider.
