@@ -85,13 +85,14 @@ func (c *client) submit(s *wire.Session, pdu *wire.PDU, m *wire.Message) {
 	if e.outcome == Accepted {
 		msg.id, msg.text = c.server.messageID(), textOf(pdu, m)
 	}
+	concat, _ := concatOf(pdu, m)
 	ref := reference(pdu)
 	if c.server.cfg.Echo {
 		msg.ref = ref
 	}
 	err := c.server.ledger.add(Entry{
 		At: msg.at, SystemID: c.systemID, Seq: pdu.Sequence, Reference: ref, Source: m.Source.Addr,
-		Destination: m.Dest.Addr, MessageID: msg.id, ShortMessage: pdu.Octets(), Outcome: e.outcome,
+		Destination: m.Dest.Addr, MessageID: msg.id, ShortMessage: pdu.Octets(), Segment: segmentOf(concat), Outcome: e.outcome,
 	})
 	if err != nil {
 		s.Answer(pdu, wire.StatusMsgQueueFull) // what is not in the ledger is not taken
@@ -99,7 +100,7 @@ func (c *client) submit(s *wire.Session, pdu *wire.PDU, m *wire.Message) {
 	}
 	if e.outcome == Accepted {
 		c.remember(e, &msg)
-		c.server.handsets.add(m.Dest.Addr, c.systemID, provider.PhoneMessage{
+		c.server.handsets.add(m.Dest.Addr, c.systemID, concat, provider.PhoneMessage{
 			At: msg.at, From: m.Source.Addr, Text: msg.text, MessageID: msg.id, Parts: 1,
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/einmal/einmal/internal/domain/gsm"
 	"github.com/einmal/einmal/internal/provider"
 )
 
@@ -25,19 +26,28 @@ type handsets struct {
 type phone struct {
 	count    int64
 	messages []provider.PhoneMessage
+	unjoined []*unjoined
 	systemID string // whose message it received last: answers go there
 }
 
-func (h *handsets) add(number, systemID string, m provider.PhoneMessage) {
+// add takes a text that is whole, or a part of a long one: that is shown when all of its parts are there.
+func (h *handsets) add(number, systemID string, c gsm.Concat, m provider.PhoneMessage) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	p := h.phone(number)
+	p.systemID = systemID
+	if c.Total > 1 {
+		var whole bool
+		if m, whole = p.join(c, m); !whole {
+			return
+		}
+	}
 	p.count++
 	m.N = p.count
 	if len(p.messages) >= maxPerHandset {
 		p.messages = append(p.messages[:0], p.messages[1:]...)
 	}
-	p.messages, p.systemID = append(p.messages, m), systemID
+	p.messages = append(p.messages, m)
 	if h.changed != nil {
 		close(h.changed)
 		h.changed = nil

@@ -10,6 +10,8 @@ import (
 	"io"
 	"os"
 	"time"
+
+	"github.com/einmal/einmal/internal/domain/gsm"
 )
 
 // Outcome is what the simulator did with a submit_sm.
@@ -33,20 +35,36 @@ type Entry struct {
 	Destination  string
 	MessageID    string // empty unless accepted
 	ShortMessage []byte
+	Segment      *Segment // which part of a long message it was; nil: a text that is whole
 	Outcome      Outcome
+}
+
+// Segment names a part of a long message.
+type Segment struct {
+	Reference uint16 `json:"reference"` // the same for all of its parts
+	Number    uint8  `json:"number"`    // from 1 to Total
+	Total     uint8  `json:"total"`
+}
+
+func segmentOf(c gsm.Concat) *Segment {
+	if c.Total == 0 {
+		return nil
+	}
+	return &Segment{c.Reference, c.Sequence, c.Total}
 }
 
 // line is an entry's form in the file.
 type line struct {
-	At           string  `json:"at"` // RFC 3339, microseconds
-	SystemID     string  `json:"system_id"`
-	Seq          uint32  `json:"seq"`
-	Reference    *uint16 `json:"reference"`
-	Source       string  `json:"source"`
-	Destination  string  `json:"destination"`
-	MessageID    string  `json:"message_id"`
-	ShortMessage string  `json:"short_message_hex"`
-	Outcome      Outcome `json:"outcome"`
+	At           string   `json:"at"` // RFC 3339, microseconds
+	SystemID     string   `json:"system_id"`
+	Seq          uint32   `json:"seq"`
+	Reference    *uint16  `json:"reference"`
+	Source       string   `json:"source"`
+	Destination  string   `json:"destination"`
+	MessageID    string   `json:"message_id"`
+	ShortMessage string   `json:"short_message_hex"`
+	Segment      *Segment `json:"segment,omitempty"`
+	Outcome      Outcome  `json:"outcome"`
 }
 
 const stampLayout = "2006-01-02T15:04:05.000000Z07:00"
@@ -74,7 +92,7 @@ func (l *ledger) add(e Entry) error {
 	b, err := json.Marshal(line{
 		At: e.At.UTC().Format(stampLayout), SystemID: e.SystemID, Seq: e.Seq, Reference: e.Reference,
 		Source: e.Source, Destination: e.Destination, MessageID: e.MessageID,
-		ShortMessage: hex.EncodeToString(e.ShortMessage), Outcome: e.Outcome,
+		ShortMessage: hex.EncodeToString(e.ShortMessage), Segment: e.Segment, Outcome: e.Outcome,
 	})
 	if err != nil {
 		return err
@@ -126,6 +144,6 @@ func readLine(b []byte) (Entry, error) {
 	octets, err2 := hex.DecodeString(l.ShortMessage)
 	return Entry{
 		At: at, SystemID: l.SystemID, Seq: l.Seq, Reference: l.Reference, Source: l.Source,
-		Destination: l.Destination, MessageID: l.MessageID, ShortMessage: octets, Outcome: l.Outcome,
+		Destination: l.Destination, MessageID: l.MessageID, ShortMessage: octets, Segment: l.Segment, Outcome: l.Outcome,
 	}, errors.Join(err1, err2)
 }

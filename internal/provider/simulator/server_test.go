@@ -27,6 +27,7 @@ func TestLedgerLine(t *testing.T) {
 	p := submission("02", "\x00")
 	p.TLVs = nil
 	e.request(p)
+	e.request(with("050003070201|x"))
 	raw, err := os.ReadFile(s.cfg.LedgerPath)
 	if err != nil {
 		t.Fatal(err)
@@ -34,6 +35,7 @@ func TestLedgerLine(t *testing.T) {
 	id := s.entries(t)[0].MessageID
 	want := `{"at":"2026-10-03T17:45:00.120000Z","system_id":"esme","seq":2,"reference":4711,"source":"SHOP","destination":"12025550114","message_id":"` + id + `","short_message_hex":"6869","outcome":"accepted"}
 {"at":"2026-10-03T17:45:00.120000Z","system_id":"esme","seq":3,"reference":null,"source":"SHOP","destination":"12025550102","message_id":"","short_message_hex":"00","outcome":"rejected"}
+{"at":"2026-10-03T17:45:00.120000Z","system_id":"esme","seq":4,"reference":4711,"source":"SHOP","destination":"12025550114","message_id":"` + s.entries(t)[2].MessageID + `","short_message_hex":"05000307020178","segment":{"reference":7,"number":1,"total":2},"outcome":"accepted"}
 `
 	if string(raw) != want {
 		t.Errorf("got\n%swant\n%s", raw, want)
