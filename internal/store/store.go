@@ -158,6 +158,9 @@ type OpenSpec struct {
 	Together bool
 	// OneReceipt asks for a receipt with the first part alone.
 	OneReceipt bool
+	// Rates are what parts are paid from that are opened after the first one under a claim: the claim has paid for one.
+	// What has no credit is not opened.
+	Rates flow.Rates
 }
 
 // Dispatcher hands out work.

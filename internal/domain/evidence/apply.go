@@ -94,11 +94,14 @@ func (c *Case) giveUp(ev Event, now clock.Micros) {
 // keepLease leaves a long message to its worker while answers are awaited, and for as long as the worker wants to
 // hold it if parts are left that may be sent at once. Any other lease ends with the answer.
 func (c *Case) keepLease(hold time.Duration, now clock.Micros) {
+	c.GoOn = 0
+	if c.Leased && hold > 0 && now >= c.pausedUntil() {
+		c.GoOn = len(c.Owed(now, false))
+	}
 	if !c.Leased || c.AttemptOpen() {
 		return
 	}
-	c.Leased = hold > 0 && now >= c.pausedUntil() && len(c.Owed(now, false)) > 0
-	if c.Leased {
+	if c.Leased = c.GoOn > 0; c.Leased {
 		c.ReadyAt = now.Add(hold)
 	}
 }

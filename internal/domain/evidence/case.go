@@ -50,6 +50,7 @@ type Case struct {
 	Events     []Event
 	Exceptions []exception.Exception
 	CloseKey   bool // the message has left its window: its register key ends now
+	GoOn       int  // so many parts may be opened now by the worker whose answer it was, under the claim that it holds
 }
 
 // Attempt is one part of one attempt.

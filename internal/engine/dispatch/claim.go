@@ -49,15 +49,16 @@ func (d *Dispatcher) claimLoop(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for !d.isStopping() && ctx.Err() == nil {
+		d.goOn(time.Now())
 		if f := d.claimOnce(ctx); f != foundMore {
-			d.rest(ctx, timer, f)
+			d.await(ctx, timer, f)
 		}
 	}
 }
 
-// rest waits for what makes another round worth it: a decision, room if there was none, credit if that was lacking,
+// await waits for what makes another round worth it: a decision, room if there was none, credit if that was lacking,
 // and in any case a time, since messages become due by the store's clock alone.
-func (d *Dispatcher) rest(ctx context.Context, timer *time.Timer, f found) {
+func (d *Dispatcher) await(ctx context.Context, timer *time.Timer, f found) {
 	wake, room, changed, wait := d.wake, d.room, d.cfg.Provider.Changed(), d.cfg.Poll
 	switch {
 	case f == foundAll && d.claimer.wait > 0:
@@ -84,7 +85,8 @@ func (d *Dispatcher) claimOnce(ctx context.Context) found {
 	// The instant is taken before the store is asked: the lease that it gives ends later than we believe, never
 	// earlier.
 	asked := time.Now()
-	room := d.roomFor(asked)
+	room := d.ask(asked)
+	defer d.asked()
 	if room.All == 0 || room.Lower == 0 && !d.worthLooking(asked) {
 		return foundNoRoom
 	}
@@ -146,16 +148,22 @@ func (d *Dispatcher) handOn(got store.Claims, deadline time.Time) {
 	d.claims.put(claims...)
 }
 
-// roomFor is how many messages may be claimed now.
+// roomFor is how many messages may be claimed now. Parts that are left of messages in hand have their places first.
 func (d *Dispatcher) roomFor(now time.Time) flow.Room {
+	return d.roomBeside(now, &d.rest.load)
+}
+
+// roomBeside is the room that is left beside what is reserved, and what others wait for.
+func (d *Dispatcher) roomBeside(now time.Time, others *load) flow.Room {
 	if !d.slot.held(now) || d.pause.on(now) || d.unsettled.Load() >= maxUnsettled {
 		return flow.Room{}
 	}
 	return flow.Window{
 		Free:   d.cfg.Provider.Free(),
 		Flying: int(d.flying.all.Load()), FlyingLower: int(d.flying.lower.Load()),
-		Reserved: int(d.reserved.all.Load()), ReservedLower: int(d.reserved.lower.Load()),
-		Pace: d.pause.share(now),
+		Reserved:      int(d.reserved.all.Load() + others.all.Load()),
+		ReservedLower: int(d.reserved.lower.Load() + others.lower.Load()),
+		Pace:          d.pause.share(now),
 	}.Room()
 }
 

@@ -32,6 +32,9 @@ type Connection struct {
 	Simulated       bool
 	Slots           int        // how many nodes may be bound at the same time; 1
 	Rates           flow.Rates // nil: as fast as the window lets
+	// Together lets all parts of a long message leave at once; else the first has to be accepted before. OneReceipt
+	// asks for a receipt with the first part alone: the connection sends no more than one for a message.
+	Together, OneReceipt bool
 }
 
 // Store is the part of the store that is needed.
@@ -42,7 +45,7 @@ type Store interface {
 	store.Slots
 }
 
-// Opener unseals a message's text. A fault of code Unavailable, and the end of the context, say that it may be
+// Opener unseals the text of an attempt's part. A fault of code Unavailable, and the end of the context, say that it may be
 // tried again. Any other error is for good: nobody will ever read this text.
 type Opener func(ctx context.Context, m store.Opened) (text string, err error)
 
@@ -91,6 +94,7 @@ type Dispatcher struct {
 	slot    slot
 	pause   pause
 	late    lateness
+	rest    remainder
 
 	claims   *pile[claim]      // claimed, no attempt yet
 	outcomes *pile[store.News] // reported, not committed yet
@@ -173,6 +177,7 @@ func (d *Dispatcher) Stop(ctx context.Context) error {
 	defer stop()
 
 	d.claiming.Wait()
+	d.giveBackRest()
 	d.claims.close()
 	d.openers.Wait()
 	err := d.cfg.Provider.Stop(ctx)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/einmal/einmal/internal/domain/evidence"
 	"github.com/einmal/einmal/internal/domain/flow"
+	"github.com/einmal/einmal/internal/domain/gsm"
 	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/fault"
@@ -76,12 +77,15 @@ func (s *memory) change(fn func()) {
 	s.changed = make(chan struct{})
 }
 
-// put adds a pending message to a flow.
-func (s *memory) put(flow int64) ident.Message {
+// put adds a pending message of one part to a flow.
+func (s *memory) put(flow int64) ident.Message { return s.putLong(flow, 1) }
+
+// putLong adds one of several parts.
+func (s *memory) putLong(flow int64, parts int) ident.Message {
 	m := ident.NewMessage(0)
 	s.change(func() {
 		s.cases[m] = &evidence.Case{
-			Message: m, Connection: 1, Parts: 1, Flow: flow, State: message.Pending,
+			Message: m, Connection: 1, Parts: parts, Flow: flow, CreatedAt: now(), State: message.Pending,
 			ValidUntil: now().Add(time.Hour), ReceiptUntil: now().Add(72 * time.Hour),
 		}
 		s.order = append(s.order, m)
@@ -152,16 +156,30 @@ func (s *memory) OpenAttempts(_ context.Context, spec store.OpenSpec, claims []s
 			if c.Fence != cl.Fence || !c.Leased || c.ReadyAt <= now() {
 				continue
 			}
-			n := c.LastAttempt() + 1
-			c.Attempts = append(c.Attempts, evidence.Attempt{Attempt: n, Part: 1, Outcome: message.OutcomeOpen, Reference: int32(n)})
-			c.ReadyAt = now().Add(spec.AnswerBy)
-			opened = append(opened, store.Opened{
-				Claimed: cl, Attempt: n, Part: 1, Reference: int32(n), Sender: "SHOP", Destination: "+12025550100",
-				OpenedAt: now(), ValidUntil: c.ValidUntil,
-			})
+			owed := c.Owed(now(), spec.Together)
+			for _, part := range owed[:min(len(owed), max(cl.Most, 1))] {
+				opened = append(opened, openPart(c, cl, spec, part))
+			}
 		}
 	})
 	return opened, nil
+}
+
+// openPart opens an attempt of a part.
+func openPart(c *evidence.Case, cl store.Claimed, spec store.OpenSpec, part uint16) store.Opened {
+	n := c.NextAttempt(part)
+	ref := int32(n) + 100*int32(part-1)
+	c.Attempts = append(c.Attempts, evidence.Attempt{Attempt: n, Part: part, Outcome: message.OutcomeOpen, Reference: ref, Fence: cl.Fence})
+	c.ReadyAt = now().Add(spec.AnswerBy)
+	text := message.Layout{Parts: c.Parts}
+	if c.Parts > 1 {
+		text.DataCoding, text.JoinedBy = gsm.CodingUCS2, string(provider.JoinedByUDH16)
+	}
+	return store.Opened{
+		Claimed: cl, Attempt: n, Part: part, Reference: ref, Sender: "SHOP", Destination: "+12025550100",
+		Text: text, NoReceipt: spec.OneReceipt && part > 1,
+		OpenedAt: now(), ValidUntil: c.ValidUntil,
+	}
 }
 
 func (s *memory) Settle(_ context.Context, news []store.News, _ store.Rules) ([]store.Settled, error) {
@@ -173,12 +191,16 @@ func (s *memory) Settle(_ context.Context, news []store.News, _ store.Rules) ([]
 		for i, n := range news {
 			s.news = append(s.news, n)
 			c := s.cases[n.Message]
-			settled[i] = store.Settled{Message: n.Message, Case: c}
+			settled[i] = store.Settled{Message: n.Message}
 			if c == nil {
 				settled[i].Err = fault.New(fault.NotFound, "no such message")
-			} else if err := c.Apply(n.Evidence, now()); err != nil {
+				continue
+			}
+			if err := c.Apply(n.Evidence, now()); err != nil {
 				settled[i].Err = fault.Wrap(err, fault.State, "not now")
 			}
+			as := *c
+			settled[i].Case = &as
 		}
 	})
 	return settled, nil

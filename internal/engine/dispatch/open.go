@@ -2,10 +2,12 @@ package dispatch
 
 import (
 	"context"
+	"encoding/binary"
 	"strconv"
 	"time"
 
 	"github.com/einmal/einmal/internal/domain/evidence"
+	"github.com/einmal/einmal/internal/domain/gsm"
 	"github.com/einmal/einmal/internal/ground/chaos"
 	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/provider"
@@ -20,7 +22,7 @@ func (d *Dispatcher) openLoop(ctx context.Context) {
 		}
 		d.open(ctx, batch)
 		for _, c := range batch {
-			d.reserved.add(c.Claimed, -1)
+			d.reserved.add(c.Claimed, -int64(max(c.Most, 1)))
 		}
 		signal(d.room)
 	}
@@ -62,6 +64,26 @@ func (d *Dispatcher) open(ctx context.Context, batch []claim) {
 	for _, o := range opened {
 		d.submit(ctx, o, deadlines[o.Message])
 	}
+	d.afterOpening(claims, opened, deadlines)
+}
+
+// afterOpening gives back claims under which no other part could be opened: nothing has come of them, and somebody
+// may send the rest. Parts that do not wait for the first one go on at once.
+func (d *Dispatcher) afterOpening(claims []store.Claimed, opened []store.Opened, deadlines map[ident.Message]time.Time) {
+	begun := map[ident.Message]bool{}
+	for _, o := range opened {
+		begun[o.Message] = true
+		if d.cfg.Connection.Together && o.Most == 0 && o.Text.Parts > 1 {
+			more := o.Claimed
+			more.Most = o.Text.Parts - 1
+			d.later(claim{more, deadlines[o.Message]})
+		}
+	}
+	for _, c := range claims {
+		if c.Most > 0 && !begun[c.Message] {
+			d.giveBack(c)
+		}
+	}
 }
 
 func (d *Dispatcher) openSpec() store.OpenSpec {
@@ -71,6 +93,8 @@ func (d *Dispatcher) openSpec() store.OpenSpec {
 		// The provider's own time begins with the write, which a lease ago was still ahead; the rest is for the
 		// outcome's way into the store.
 		AnswerBy: d.cfg.ResponseTimeout + 2*d.cfg.Lease,
+		Together: d.cfg.Connection.Together, OneReceipt: d.cfg.Connection.OneReceipt,
+		Rates: d.cfg.Connection.Rates.Slowed(d.pause.share(time.Now())),
 	}
 }
 
@@ -107,10 +131,42 @@ func (d *Dispatcher) submit(ctx context.Context, o store.Opened, deadline time.T
 		Source:       o.Sender,
 		Destination:  o.Destination,
 		Text:         text,
+		DataCoding:   codingOf(o, text),
+		Segment:      segmentOf(o),
+		NoReceipt:    o.NoReceipt,
 		Validity:     o.ValidUntil.Sub(o.OpenedAt),
 		Deadline:     deadline,
 	}, report)
 }
+
+// codingOf is the data coding that was chosen with the message. One of an older release has none: it is a text of one
+// part, and gets it now.
+func codingOf(o store.Opened, text string) uint8 {
+	if o.Text.Parts > 0 {
+		return o.Text.DataCoding
+	}
+	cut, err := gsm.Split(text, gsm.Reference8)
+	if err != nil {
+		return gsm.CodingDefault // the provider refuses what is no text
+	}
+	return cut.DataCoding
+}
+
+// segmentOf says which part of the message the attempt is of.
+func segmentOf(o store.Opened) provider.Segment {
+	by := provider.Joining(o.Text.JoinedBy)
+	if o.Text.Parts <= 1 && by == "" {
+		return provider.Segment{}
+	}
+	return provider.Segment{
+		Number: uint8(o.Part), Total: uint8(o.Text.Parts), // at most 255
+		Reference: concatReference(o.Message), By: by,
+	}
+}
+
+// concatReference is what ties the parts of a message together. It is made of random bits of the message's id, so
+// that it is the same in every attempt and on every node; the id's last bits are its tenant's.
+func concatReference(m ident.Message) uint16 { return binary.BigEndian.Uint16(m[12:14]) }
 
 // AttemptID is an attempt's own id as text: the message, the attempt and the part.
 func AttemptID(m ident.Message, attempt, part uint16) string {

@@ -42,6 +42,9 @@ func (d *Dispatcher) outcomeNews(o store.Opened, out provider.Outcome) store.New
 		Connection: d.cfg.Connection.ID,
 		Reference:  -1,
 	}
+	if o.Text.Parts > 1 && !out.Late && !d.isStopping() {
+		n.Fence, n.Hold = o.Fence, d.cfg.Lease
+	}
 	if settlesReference(out) {
 		n.Reference = o.Reference
 	}

@@ -36,9 +36,11 @@ func (d *Dispatcher) settle(ctx context.Context, news []store.News) {
 		if try > 0 && !sleep(ctx, backoff(d.firstBackoff, try)) {
 			return
 		}
+		asked := time.Now()
 		settled, err := d.cfg.Store.Settle(ctx, news, d.cfg.Rules)
 		switch {
 		case err == nil:
+			d.rested(news, settled, asked)
 			news = d.settled(ctx, news, settled, try)
 		case retryable(err):
 			d.logError(ctx, "outcomes could not be stored; they are kept and tried again", err, "count", len(news))

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/einmal/einmal/internal/domain/evidence"
-	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/ground/chaos"
 	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/store"
@@ -155,8 +154,16 @@ func (s *Sweeper) settle(ctx context.Context, kind evidence.Kind, due []ident.Me
 // noteOrphan tells of a message whose worker was gone with an attempt open. What is unknown is for people to
 // see; what was only claimed is pending again and nobody's concern.
 func (s *Sweeper) noteOrphan(kind evidence.Kind, one store.Settled) {
-	if kind == evidence.LeaseEnded && one.Case != nil && one.Case.State == message.Unknown {
+	if kind == evidence.LeaseEnded && hadOpen(one.Case) {
 		s.cfg.Metrics.orphans.Inc()
-		s.cfg.Log.Warn("a worker is gone and an attempt of its was open; the message is unknown until evidence comes", "message", one.Message.String())
+		s.cfg.Log.Warn("a worker is gone and an attempt of its was open; its outcome is unknown until evidence comes", "message", one.Message.String())
 	}
+}
+
+// hadOpen reports whether an attempt was open when the lease ended: the event says how many.
+func hadOpen(c *evidence.Case) bool {
+	if c == nil || len(c.Events) == 0 {
+		return false
+	}
+	return c.Events[len(c.Events)-1].Detail["open"] != "0"
 }

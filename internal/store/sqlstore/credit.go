@@ -93,10 +93,14 @@ func (t *tx) spend(ctx context.Context, spec store.ClaimSpec, found []flow.Waiti
 			covered = append(covered, c)
 		}
 	}
+	return covered, t.writePurse(ctx, spec, p)
+}
+
+func (t *tx) writePurse(ctx context.Context, spec store.ClaimSpec, p flow.Purse) error {
 	spent := &rows{}
 	for sender, c := range p {
 		spent.add(sender, c.Spent)
 	}
-	_, err = t.exec(ctx, writeCredit, spent, spec.Connection)
-	return covered, err
+	_, err := t.exec(ctx, writeCredit, spent, spec.Connection)
+	return err
 }

@@ -104,6 +104,9 @@ func (t *tx) openAttempts(ctx context.Context, spec store.OpenSpec, claims []sto
 		}
 		return true
 	})
+	if opened, err = t.payForParts(ctx, spec, opened, lost); err != nil {
+		return nil, err
+	}
 	if _, err := t.exec(ctx, openReferences, lost, spec.IDSpace, kindReference); err != nil {
 		return nil, err
 	}

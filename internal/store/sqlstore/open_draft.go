@@ -5,6 +5,7 @@ import (
 	"database/sql"
 
 	"github.com/einmal/einmal/internal/domain/evidence"
+	"github.com/einmal/einmal/internal/domain/flow"
 	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
@@ -103,4 +104,36 @@ func (t *tx) draftParts(ctx context.Context, spec store.OpenSpec, drafts, long [
 		}
 	}
 	return drafts, err
+}
+
+// payForParts takes the credit of the parts that their claim has not paid for, and leaves out what is not covered.
+func (t *tx) payForParts(ctx context.Context, spec store.OpenSpec, opened []store.Opened, lost *rows) ([]store.Opened, error) {
+	var found []flow.Waiting
+	for _, o := range opened {
+		if o.Most > 0 {
+			found = append(found, flow.Waiting{ID: o.Flow, Sender: o.Sender})
+		}
+	}
+	senders := limited(spec.Rates, found)
+	if len(senders) == 0 {
+		return opened, nil
+	}
+	of := store.ClaimSpec{Connection: spec.Connection, Rates: spec.Rates}
+	purse, err := t.lockedPurse(ctx, of, senders)
+	if err != nil {
+		return nil, err
+	}
+	now, err := t.now(ctx)
+	if err != nil {
+		return nil, err
+	}
+	covered := opened[:0]
+	for _, o := range opened {
+		if o.Most == 0 || purse.Spend(now, flow.PlaceOf(o.Flow).Lane, o.Sender) {
+			covered = append(covered, o)
+		} else if o.Reference >= 0 {
+			lost.add(referenceID(uint16(o.Reference)))
+		}
+	}
+	return covered, t.writePurse(ctx, of, purse)
 }

@@ -19,7 +19,7 @@ func testParts(t *testing.T, h Harness) {
 	for name, test := range map[string]func(*testing.T, Harness){
 		"InOrder": testPartsInOrder, "AfterACrash": testPartsAfterACrash, "FenceAndLease": testPartsFenceAndLease,
 		"OneFence": testPartsAtOneFence, "Again": testPartAgain, "Gate": testPartsGate, "Together": testPartsTogether,
-		"Failed": testPartsFailed, "LostCommit": testPartsLostCommit,
+		"Failed": testPartsFailed, "LostCommit": testPartsLostCommit, "Rates": testPartsKeepRates,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

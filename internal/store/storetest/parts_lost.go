@@ -5,9 +5,30 @@ import (
 	"testing"
 	"time"
 
+	"github.com/einmal/einmal/internal/domain/flow"
 	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/store"
 )
+
+// A rate holds for parts as well: those that the claim has not paid for wait for credit.
+//
+// covers: D19
+func testPartsKeepRates(t *testing.T, h Harness) {
+	w := newWorld(t, h)
+	one := w.firstOf("PP", 72)
+	w.settle(w.heldOutcome(one, message.OutcomeAccepted, "pp-1"))
+	spec := w.openSpec()
+	spec.Rates = flow.Rates{"": time.Second}
+	for _, want := range []string{"[2.1]", "[]"} {
+		opened, err := w.OpenAttempts(context.Background(), spec, rest(one, 9))
+		must(t, err)
+		w.wantOpened(opened, want)
+	}
+	w.advance(1100 * time.Millisecond)
+	opened, err := w.OpenAttempts(context.Background(), spec, rest(one, 9))
+	must(t, err)
+	w.wantOpened(opened, "[3.1]")
+}
 
 // testPartsLostCommit loses the commit by which the rest of a message was opened: the call finds what it has opened,
 // and only that. What another call under the same claim opened meanwhile is not taken for its own.
