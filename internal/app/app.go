@@ -82,6 +82,9 @@ func (a *App) AdminKeyFile() string { return a.adminKey }
 // Simulated says that messages go to a simulator.
 func (a *App) Simulated() bool { return a.simulated }
 
+// PolicyInForce names the policy under which this node decides, as far as it knows.
+func (a *App) PolicyInForce() string { return a.outbound.PolicyInForce() }
+
 // Failed receives the error of a server that ended by itself.
 func (a *App) Failed() <-chan error { return a.served }
 

@@ -17,6 +17,7 @@ type Config struct {
 	Listen       Listen       `yaml:"listen"`
 	Data         string       `yaml:"data"`   // folder of the embedded store, of the keys and of the lock
 	Store        string       `yaml:"store"`  // "sqlite" or postgres://user:password@host:port/database
+	Policy       string       `yaml:"policy"` // "builtin" or file:PATH
 	Sender       string       `yaml:"sender"` // of requests that name none
 	Destinations Destinations `yaml:"destinations"`
 	Receipts     Receipts     `yaml:"receipts"`
@@ -130,7 +131,7 @@ const (
 // Default is the configuration of a gateway that nobody configured: an embedded store and a simulator.
 func Default() Config {
 	return Config{
-		Listen: Listen{HTTP: "127.0.0.1:8080"}, Data: "./einmal-data", Store: storeSQLite, Sender: "Einmal",
+		Listen: Listen{HTTP: "127.0.0.1:8080"}, Data: "./einmal-data", Store: storeSQLite, Policy: policyBuiltin, Sender: "Einmal",
 		Destinations: Destinations{Unassigned: accept},
 		Receipts:     Receipts{Grace: Duration(15 * time.Minute), LookBack: Duration(72 * time.Hour)},
 		Feed:         Feed{Keep: Duration(30 * 24 * time.Hour)},
@@ -180,6 +181,9 @@ func (c Config) check() error {
 	}
 	if c.Data == "" {
 		return fmt.Errorf("data: name a folder")
+	}
+	if _, err := c.readPolicy(); err != nil {
+		return fmt.Errorf("policy: %w", err)
 	}
 	if _, err := phone.ParseSender(c.Sender); c.Sender != "" && err != nil {
 		return fmt.Errorf("sender: %w", err)

@@ -11,8 +11,8 @@ import (
 
 // Flags are what the command line sets; empty: nothing. They go before the file.
 type Flags struct {
-	Listen, Data, Store, Ledger string
-	NoEcho                      bool
+	Listen, Data, Store, Policy, Ledger string
+	NoEcho                              bool
 }
 
 // Load reads the configuration: the defaults, then the file, then the flags. file may be empty.
@@ -35,6 +35,7 @@ func Load(file string, f Flags) (Config, error) {
 			*s.to = s.value
 		}
 	}
+	c.takePolicyFlag(f.Policy)
 	c = c.withDefaults()
 	if err := c.takeSimulatorFlags(f); err != nil {
 		return c, err

@@ -8,7 +8,6 @@ import (
 
 	"github.com/einmal/einmal/internal/domain/evidence"
 	"github.com/einmal/einmal/internal/domain/intent"
-	"github.com/einmal/einmal/internal/domain/policy"
 	"github.com/einmal/einmal/internal/engine/dispatch"
 	"github.com/einmal/einmal/internal/engine/intake"
 	"github.com/einmal/einmal/internal/engine/outbound"
@@ -106,10 +105,14 @@ func (a *App) buildFlows(context.Context) error {
 		Addressing:      smpp.Config{}.Addressing,
 		ResponseTimeout: time.Duration(c.cfg.ResponseTimeout), Committed: a.relay.Wake, Log: a.log, Metrics: dispatched,
 	})
-	builtin := policy.Builtin()
+	brought, err := a.cfg.readPolicy()
+	if err != nil {
+		return fmt.Errorf("policy: %w", err)
+	}
+	brought.By = bringer(a.node)
 	a.outbound = outbound.New(outbound.Config{
 		Store: a.store, Identity: a.identity, Sealer: a.sealer, Clock: nodeClock(), Sender: a.cfg.Sender, RefuseUnassigned: a.cfg.Destinations.Unassigned == refuse,
-		Policy:     store.PolicyVersion{Name: builtin.Name, Version: builtin.Version, Source: policy.BuiltinSource()},
+		Policy:     brought,
 		Connection: outbound.Connection{ID: c.id, Simulated: a.simulated}, Batch: Batching(a.cfg), Wake: a.decided,
 		Log: a.log, Metrics: a.metrics.Registerer(),
 	})

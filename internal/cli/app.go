@@ -35,6 +35,10 @@ type Gateway interface {
 	Stop(ctx context.Context) error
 	// Failed receives an error if the gateway ends by itself.
 	Failed() <-chan error
+	// PolicyFile is the file that ReloadPolicy reads; "": none.
+	PolicyFile() string
+	// ReloadPolicy reads the policy file again; what is wrong with it goes to the log.
+	ReloadPolicy(ctx context.Context)
 	// Running describes a gateway that was started.
 	Running() Running
 }
@@ -44,7 +48,8 @@ type Running struct {
 	Listen       string `json:"listen"` // the address in use, also where port 0 was asked for
 	Data         string `json:"data"`
 	AdminKeyFile string `json:"admin_key_file"`
-	Store        string `json:"store"` // "sqlite" or "postgres"
+	Store        string `json:"store"`  // "sqlite" or "postgres"
+	Policy       string `json:"policy"` // the version in force
 	Simulated    bool   `json:"simulated"`
 }
 
@@ -80,7 +85,7 @@ type gateway struct {
 // Running describes it.
 func (g *gateway) Running() Running {
 	return Running{
-		Listen: g.Addr(), Data: g.config.Data, AdminKeyFile: g.AdminKeyFile(), Store: g.config.StoreName(), Simulated: g.Simulated(),
+		Listen: g.Addr(), Data: g.config.Data, AdminKeyFile: g.AdminKeyFile(), Store: g.config.StoreName(), Policy: g.PolicyInForce(), Simulated: g.Simulated(),
 	}
 }
 

@@ -28,9 +28,10 @@ type Env struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Getenv         func(string) string
-	Signals        <-chan os.Signal // SIGINT and SIGTERM
-	Terminal       bool             // Stdout is one
-	Started        time.Time        // when the process began
+	Signals        <-chan os.Signal        // SIGINT and SIGTERM
+	Hangups        func() <-chan os.Signal // SIGHUP from now on; nil: it is not listened to
+	Terminal       bool                    // Stdout is one
+	Started        time.Time               // when the process began
 	App            App
 }
 
@@ -41,6 +42,7 @@ type commands struct {
 	Timeline timelineCmd `cmd:"" help:"List everything that happened to a message."`
 	Handset  handsetCmd  `cmd:"" help:"Show what a simulated handset received, or let it answer (simulator only)."`
 	SMSC     smscCmd     `cmd:"" name:"smsc" help:"Run the simulated SMSC as a process of its own."`
+	Policy   policyCmd   `cmd:"" help:"Check and test a policy file, bring it into force, and show what is."`
 	Key      keyCmd      `cmd:"" help:"Make, list and revoke API keys."`
 	Bench    benchCmd    `cmd:"" help:"Measure this machine: the gateway against the bare work that it cannot do without."`
 	Stop     stopCmd     `cmd:"" help:"Emergency stop: hold what waits, by tenant, purpose or connection, or all of it."`

@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -29,11 +30,13 @@ type machine struct {
 	env      map[string]string
 	terminal bool
 	signals  chan os.Signal
+	hangups  chan os.Signal
+	listens  atomic.Bool // to hangups
 	app      App
 }
 
 func newMachine(t *testing.T, gateway http.HandlerFunc) *machine {
-	m := &machine{t: t, env: map[string]string{"EINMAL_KEY": testKey}, signals: make(chan os.Signal, 2)}
+	m := &machine{t: t, env: map[string]string{"EINMAL_KEY": testKey}, signals: make(chan os.Signal, 2), hangups: make(chan os.Signal, 1)}
 	if gateway != nil {
 		server := httptest.NewServer(gateway)
 		t.Cleanup(server.Close)
@@ -59,8 +62,13 @@ func (m *machine) runTo(out, errs io.Writer, args ...string) int {
 	}
 	return Run(context.Background(), args, Env{
 		Stdin: strings.NewReader(m.stdin), Stdout: out, Stderr: errs, Getenv: func(name string) string { return m.env[name] },
-		Signals: m.signals, Terminal: m.terminal, Started: time.Now(), App: m.app,
+		Signals: m.signals, Hangups: m.listen, Terminal: m.terminal, Started: time.Now(), App: m.app,
 	})
+}
+
+func (m *machine) listen() <-chan os.Signal {
+	m.listens.Store(true)
+	return m.hangups
 }
 
 // reply answers with JSON.

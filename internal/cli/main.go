@@ -15,7 +15,7 @@ func Main() int {
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
 	return Run(context.Background(), os.Args[1:], Env{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv,
-		Signals: signals, Terminal: isTerminal(os.Stdout), Started: started, App: realApp(),
+		Signals: signals, Hangups: hangups, Terminal: isTerminal(os.Stdout), Started: started, App: realApp(),
 	})
 }
 
@@ -23,4 +23,11 @@ func Main() int {
 func isTerminal(f *os.File) bool {
 	info, err := f.Stat()
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// hangups takes SIGHUP over from now on: it does not end the process any more.
+func hangups() <-chan os.Signal {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGHUP)
+	return c
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/einmal/einmal/internal/app"
@@ -24,6 +25,7 @@ type gatewayFlags struct {
 	Data       string `help:"Data folder (default ./einmal-data)." placeholder:"FOLDER"`
 	Store      string `help:"Store, such as postgres://user@host/db; else SQLite in the data folder." placeholder:"URL"`
 	Config     string `help:"Configuration file." placeholder:"FILE"`
+	Policy     string `help:"Policy file; else the built-in policy." placeholder:"FILE"`
 	SMSCLedger string `name:"smsc-ledger" help:"Where the built-in simulator writes what it took." placeholder:"FILE"`
 	SMSCNoEcho bool   `name:"smsc-no-echo" help:"The built-in simulator does not send our reference back in receipts."`
 	LogFormat  string `help:"How logs are written to stderr: text or json." enum:",text,json" default:"" placeholder:"FORMAT"`
@@ -32,7 +34,7 @@ type gatewayFlags struct {
 
 func (f gatewayFlags) options() Options {
 	return Options{
-		Flags:  app.Flags{Listen: f.Listen, Data: f.Data, Store: f.Store, Ledger: f.SMSCLedger, NoEcho: f.SMSCNoEcho},
+		Flags:  app.Flags{Listen: f.Listen, Data: f.Data, Store: f.Store, Policy: f.Policy, Ledger: f.SMSCLedger, NoEcho: f.SMSCNoEcho},
 		Config: f.Config, LogLevel: f.LogLevel, LogFormat: f.LogFormat,
 	}
 }
@@ -49,13 +51,24 @@ func (c *serveCmd) Run(ctx context.Context, env *Env) error {
 	return serveUntilSignal(ctx, env, gateway)
 }
 
-// serveUntilSignal stops in order at the first signal, and at once at the second.
+// serveUntilSignal stops in order at the first signal, and at once at the second. Where there is a policy file, a
+// hangup reads it again; where there is none, it ends the process as it ends any other.
 func serveUntilSignal(ctx context.Context, env *Env, gateway Gateway) error {
+	var hangups <-chan os.Signal
+	if gateway.PolicyFile() != "" && env.Hangups != nil {
+		hangups = env.Hangups()
+	}
 	var failed error
-	select {
-	case <-env.Signals:
-	case failed = <-gateway.Failed():
-	case <-ctx.Done():
+	for running := true; running; {
+		select {
+		case <-hangups:
+			gateway.ReloadPolicy(ctx)
+			continue
+		case <-env.Signals:
+		case failed = <-gateway.Failed():
+		case <-ctx.Done():
+		}
+		running = false
 	}
 	stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 	defer cancel()
@@ -85,5 +98,5 @@ func (c *serveCmd) announce(env *Env, r Running) {
 	if r.Simulated {
 		_, _ = fmt.Fprintln(env.Stdout, "messages go to a simulated carrier on this machine: no text leaves it")
 	}
-	_, _ = fmt.Fprintf(env.Stdout, "store: %s, data: %s, admin key: in %s\n", r.Store, r.Data, r.AdminKeyFile)
+	_, _ = fmt.Fprintf(env.Stdout, "store: %s, policy: %s, data: %s, admin key: in %s\n", r.Store, r.Policy, r.Data, r.AdminKeyFile)
 }

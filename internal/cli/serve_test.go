@@ -16,7 +16,13 @@ type fakeGateway struct {
 	stopping          chan struct{} // receives when Stop begins
 	release           chan struct{} // Stop ends when it is closed
 	failed            chan error
+	policyFile        string
+	reloaded          chan struct{} // receives when the policy file is read again
 }
+
+func (g *fakeGateway) PolicyFile() string { return g.policyFile }
+
+func (g *fakeGateway) ReloadPolicy(context.Context) { g.reloaded <- struct{}{} }
 
 func (g *fakeGateway) Start(context.Context) error { return g.startErr }
 
@@ -29,7 +35,7 @@ func (g *fakeGateway) Stop(context.Context) error {
 func (g *fakeGateway) Failed() <-chan error { return g.failed }
 
 func (g *fakeGateway) Running() Running {
-	return Running{Listen: "127.0.0.1:8080", Data: "./einmal-data", AdminKeyFile: "einmal-data/admin.key", Store: "sqlite", Simulated: true}
+	return Running{Listen: "127.0.0.1:8080", Data: "./einmal-data", AdminKeyFile: "einmal-data/admin.key", Store: "sqlite", Policy: "shop@7", Simulated: true}
 }
 
 // serving starts serve and returns its output, its exit code to come, and the options that it gave.
@@ -46,14 +52,14 @@ func serving(t *testing.T, g *fakeGateway, args ...string) (m *machine, out *lin
 
 func TestServeAnnouncesItselfAndStopsInOrder(t *testing.T) {
 	g := &fakeGateway{}
-	m, out, code, got := serving(t, g, "--json", "--listen", "127.0.0.1:0", "--store", "postgres://h/d")
+	m, out, code, got := serving(t, g, "--json", "--listen", "127.0.0.1:0", "--store", "postgres://h/d", "--policy", "shop.yaml")
 	var ready map[string]any
 	line := <-out.got
 	if err := json.Unmarshal([]byte(line), &ready); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]any{
-		"event": "ready", "listen": "127.0.0.1:8080", "data": "./einmal-data", "admin_key_file": "einmal-data/admin.key", "store": "sqlite", "simulated": true,
+		"event": "ready", "listen": "127.0.0.1:8080", "data": "./einmal-data", "admin_key_file": "einmal-data/admin.key", "store": "sqlite", "policy": "shop@7", "simulated": true,
 	} {
 		if ready[name] != want {
 			t.Errorf("%s: %v", name, ready[name])
@@ -62,7 +68,7 @@ func TestServeAnnouncesItselfAndStopsInOrder(t *testing.T) {
 	if _, ok := ready["ready_ms"].(float64); !ok || strings.Count(line, "\n") != 1 {
 		t.Error(line)
 	}
-	if got.Listen != "127.0.0.1:0" || got.Store != "postgres://h/d" {
+	if got.Listen != "127.0.0.1:0" || got.Store != "postgres://h/d" || got.Policy != "shop.yaml" {
 		t.Errorf("%+v", got)
 	}
 	m.signals <- syscall.SIGTERM
@@ -71,6 +77,37 @@ func TestServeAnnouncesItselfAndStopsInOrder(t *testing.T) {
 	if c := <-code; c != exitDone {
 		t.Error(c)
 	}
+}
+
+// A hangup reads the policy file again, where there is one, and the gateway goes on.
+func TestHangupReadsThePolicyFileAgain(t *testing.T) {
+	g := &fakeGateway{policyFile: "shop.yaml", reloaded: make(chan struct{}, 1)}
+	m, out, code, _ := serving(t, g)
+	<-out.got
+	for range 2 {
+		m.hangups <- syscall.SIGHUP
+		<-g.reloaded
+	}
+	m.signals <- syscall.SIGTERM
+	<-g.stopping
+	close(g.release)
+	if c := <-code; c != exitDone {
+		t.Error(c)
+	}
+}
+
+// Without a policy file a hangup is not taken over: it ends the process, as when its terminal is closed.
+func TestHangupIsLeftAloneWithoutAPolicyFile(t *testing.T) {
+	g := &fakeGateway{}
+	m, out, code, _ := serving(t, g)
+	<-out.got
+	if m.listens.Load() {
+		t.Error("hangups are listened to")
+	}
+	m.signals <- syscall.SIGTERM
+	<-g.stopping
+	close(g.release)
+	<-code
 }
 
 func TestServeReportsWhatStoppingFoundWrong(t *testing.T) {

@@ -48,6 +48,10 @@ func (*canceller) Cancel(context.Context, ident.Partition, ident.Message, string
 
 func (*canceller) AnswerSent(*outbound.Answer) {}
 
+func (*canceller) ApplyPolicy(context.Context, string, []byte, string) (store.PolicyVersion, bool, error) {
+	return store.PolicyVersion{}, false, nil
+}
+
 func BenchmarkBare(b *testing.B) {
 	drive(b, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var in submitBody

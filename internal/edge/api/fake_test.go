@@ -126,6 +126,23 @@ func (f *fakeStore) ConnectionNames(context.Context) (map[int64]string, error) {
 	return map[int64]string{1: "simulator"}, nil
 }
 
+func (f *fakeStore) PolicyInForce(context.Context) (string, int, error) { return "shop", 7, nil }
+
+func (f *fakeStore) Policy(_ context.Context, name string, version int) (store.PolicyVersion, error) {
+	if name != "shop" || version != 7 {
+		return store.PolicyVersion{}, fault.New(fault.NotFound, "no such version")
+	}
+	return store.PolicyVersion{Name: "shop", Version: 7, Source: []byte("policy: shop"), N: 2, At: clock.FromTime(epoch), By: "ann"}, nil
+}
+
+func (f *fakeStore) ListPolicies(_ context.Context, before int64, limit int) ([]store.PolicyVersion, error) {
+	all := []store.PolicyVersion{{Name: "shop", Version: 7, N: 2, At: clock.FromTime(epoch), By: "ann"}, {Name: "builtin", Version: 1, N: 1}}
+	if before == 2 {
+		all = all[1:]
+	}
+	return all[:min(limit, len(all))], nil
+}
+
 func (f *fakeStore) PutKey(_ context.Context, k store.APIKey) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -179,6 +196,7 @@ type fakeOutbound struct {
 		tenant         ident.Partition
 		person, reason string
 	}
+	applied struct{ file, source, by string }
 	message *store.Message
 }
 
@@ -202,6 +220,11 @@ func (f *fakeOutbound) Cancel(_ context.Context, tenant ident.Partition, _ ident
 		return nil, fault.New(fault.NotFound, "no such message")
 	}
 	return f.message, f.err
+}
+
+func (f *fakeOutbound) ApplyPolicy(_ context.Context, file string, source []byte, by string) (store.PolicyVersion, bool, error) {
+	f.applied.file, f.applied.source, f.applied.by = file, string(source), by
+	return store.PolicyVersion{Name: "shop", Version: 7, N: 2, At: clock.FromTime(epoch), By: by}, true, f.err
 }
 
 type fakeContents struct{}

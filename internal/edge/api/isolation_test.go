@@ -76,6 +76,8 @@ func (h *house) walk(who, foreign *household) {
 	for _, r := range h.api.Routes() {
 		switch {
 		case r.Scope == "":
+		case strings.HasPrefix(r.Path, "/v1/policies"):
+			h.walkPolicies(r, who)
 		case strings.Contains(r.Path, "{id}"):
 			h.walkByID(r, who, foreign)
 		case strings.Contains(r.Path, "{number}"):
@@ -114,6 +116,20 @@ func (h *house) walkByID(r Route, who, foreign *household) {
 	h.hides(rec, r.Path, foreign)
 	if id := who.ids()[strings.Split(r.Path, "/")[2]]; rec.Code != 200 || !strings.Contains(rec.Body.String(), id) {
 		h.t.Errorf("%v: %d without its own: %s", r, rec.Code, rec.Body)
+	}
+}
+
+// walkPolicies asks for what is the installation's own: other tenants neither see policies nor change them.
+func (h *house) walkPolicies(r Route, who *household) {
+	h.t.Helper()
+	want := map[bool]int{true: 200, false: 404}[who.name == "installation"]
+	body := ""
+	if r.Method == "POST" {
+		body, want = `{"source":"policy: mine"}`, map[int]int{200: 400, 404: 404}[want] // the file is looked at, or not
+	}
+	rec := h.call(r.Method, strings.Replace(r.Path, "{id}", "builtin@1", 1), who.key, body)
+	if rec.Code != want {
+		h.t.Errorf("%v for %s: %d %s", r, who.name, rec.Code, rec.Body)
 	}
 }
 

@@ -15,6 +15,8 @@ type Outbound interface {
 	// AnswerSent says that an answer for which that is awaited got out.
 	AnswerSent(a *outbound.Answer)
 	Cancel(ctx context.Context, tenant ident.Partition, id ident.Message, person, reason string) (*store.Message, error)
+	// ApplyPolicy brings a policy file into force; changed is false if it was already.
+	ApplyPolicy(ctx context.Context, file string, source []byte, by string) (p store.PolicyVersion, changed bool, err error)
 }
 
 // Contents opens what is sealed of a message.
@@ -27,6 +29,9 @@ type Store interface {
 	store.Reader
 	store.Keys
 	store.Stops
+	PolicyInForce(ctx context.Context) (name string, version int, err error)
+	Policy(ctx context.Context, name string, version int) (store.PolicyVersion, error)
+	ListPolicies(ctx context.Context, before int64, limit int) ([]store.PolicyVersion, error)
 	After(ctx context.Context, tenant ident.Partition, seq int64, limit int) ([]store.FeedEvent, error)
 	TenantNames(ctx context.Context) (map[ident.Partition]string, error)
 	ConnectionNames(ctx context.Context) (map[int64]string, error)

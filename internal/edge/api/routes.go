@@ -30,6 +30,11 @@ func (a *API) register() {
 	create.DefaultStatus = http.StatusCreated
 	add(a, create, ScopeAdmin, a.createKey)
 	add(a, op("DELETE", "/v1/keys/{id}", "revoke-key", "Keys", "End a key; it stops to work within a second"), ScopeAdmin, a.revokeKey)
+	add(a, op("GET", "/v1/policies", "list-policies", "Policies", "The versions of policies that were in force, the newest first"), ScopeAdmin, a.listPolicies)
+	apply := withBody(op("POST", "/v1/policies", "apply-policy", "Policies", "Bring a policy file into force, for all nodes at once"), a.schema(policyBody{}))
+	apply.MaxBodyBytes = maxPolicyBody
+	add(a, apply, ScopeAdmin, a.applyPolicy)
+	add(a, op("GET", "/v1/policies/{id}", "get-policy", "Policies", "A version of a policy with its file; current is the one in force"), ScopeAdmin, a.getPolicy)
 	add(a, patient(op("GET", "/v1/handset/{number}", "get-handset", "Simulator", "What a simulated handset received")), ScopeRead, a.getHandset)
 	add(a, withBody(op("POST", "/v1/handset/{number}/reply", "reply-from-handset", "Simulator", "Let a simulated handset answer"), a.schema(replyBody{})), ScopeSend, a.replyFromHandset)
 	add(a, op("GET", "/v1/stops", "list-stops", "Stops", "Emergency stops, those that were lifted too"), ScopeAdmin, a.listStops)

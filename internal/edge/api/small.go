@@ -18,11 +18,16 @@ import (
 
 // decodeSmall reads the body of an operation with few members. Those in must have to be there.
 func decodeSmall(contentType string, body []byte, known func(*decoder) members, must ...needed) error {
+	return decodeUpTo(maxBody, contentType, body, known, must...)
+}
+
+// decodeUpTo is decodeSmall with another limit of the body, in bytes.
+func decodeUpTo(most int, contentType string, body []byte, known func(*decoder) members, must ...needed) error {
 	if !isJSON(contentType) {
 		return errMediaType
 	}
-	if len(body) > maxBody {
-		return errTooLarge
+	if len(body) > most {
+		return fault.New(fault.TooLarge, "the body is larger than %d bytes", most)
 	}
 	d := &decoder{}
 	if v, ok := d.document(body); ok {

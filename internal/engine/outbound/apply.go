@@ -53,6 +53,12 @@ func (s *Service) ApplyPolicy(ctx context.Context, file string, source []byte, b
 	if changed {
 		s.tellPolicy(ctx, p)
 	}
+	if now := s.policies.current.Load(); now != nil && now.ID() != p.ID() {
+		_, err = s.policies.refresh(ctx, now) // others learn of it by their next request
+	}
+	if err != nil {
+		return p, changed, publicFault(err)
+	}
 	stored, err := s.cfg.Store.Policy(ctx, p.Name, p.Version)
 	return stored, changed, err
 }
@@ -65,4 +71,12 @@ func wrongFile(wrong policy.Errors) error {
 		f.Fields = append(f.Fields, fault.Field{Pointer: "#/source", Detail: fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Message)})
 	}
 	return f
+}
+
+// PolicyInForce names the policy under which requests are decided, as far as this node knows; "" before Start.
+func (s *Service) PolicyInForce() string {
+	if p := s.policies.current.Load(); p != nil {
+		return p.ID()
+	}
+	return ""
 }

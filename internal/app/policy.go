@@ -1,0 +1,82 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/einmal/einmal/internal/domain/policy"
+	"github.com/einmal/einmal/internal/ground/ident"
+	"github.com/einmal/einmal/internal/store"
+)
+
+// policyBuiltin is the value of "policy" that names the gateway's own.
+const policyBuiltin = "builtin"
+
+// policyFile is the file that the configuration names; "": none.
+func (c Config) policyFile() string {
+	file, ok := strings.CutPrefix(c.Policy, "file:")
+	if !ok {
+		return ""
+	}
+	return filepath.Clean(file)
+}
+
+// takePolicyFlag sets the policy from the command line, where a file is named without a prefix.
+func (c *Config) takePolicyFlag(flag string) {
+	if flag == "" {
+		return
+	}
+	c.Policy = flag
+	if flag != policyBuiltin && !strings.HasPrefix(flag, "file:") {
+		c.Policy = "file:" + flag
+	}
+}
+
+// readPolicy reads what this node brings: the built-in policy, or a file without a mistake.
+func (c Config) readPolicy() (store.PolicyVersion, error) {
+	file := c.policyFile()
+	switch {
+	case c.Policy == policyBuiltin:
+		p := policy.Builtin()
+		return store.PolicyVersion{Name: p.Name, Version: p.Version, Source: policy.BuiltinSource()}, nil
+	case file == "" || file == ".":
+		return store.PolicyVersion{}, fmt.Errorf("write %s, or file:PATH", policyBuiltin)
+	}
+	source, err := os.ReadFile(file)
+	if err != nil {
+		return store.PolicyVersion{}, fmt.Errorf("the file cannot be read: %w", err)
+	}
+	p, wrong := policy.Parse(file, source)
+	if wrong != nil {
+		return store.PolicyVersion{}, fmt.Errorf("the file has %d wrong places:\n%w", len(wrong), wrong)
+	}
+	if p.Name == policy.Builtin().Name {
+		return store.PolicyVersion{}, fmt.Errorf("%s is the name of the gateway's own policy: give yours another name", p.Name)
+	}
+	return store.PolicyVersion{Name: p.Name, Version: p.Version, Source: source}, nil
+}
+
+// bringer names this node as the one that brings a policy.
+func bringer(node ident.Node) string { return "the configuration of " + node.String() }
+
+// ReloadPolicy reads the configured policy file again and brings it into force. What goes wrong is logged, and the
+// policy in force stays.
+func (a *App) ReloadPolicy(ctx context.Context) {
+	file := a.cfg.policyFile()
+	if file == "" {
+		return
+	}
+	source, err := os.ReadFile(file)
+	if err == nil {
+		_, _, err = a.outbound.ApplyPolicy(ctx, file, source, bringer(a.node))
+	}
+	if err != nil {
+		a.log.Error("the policy file was read again and is not used: the policy in force stays", "file", file, "error", err)
+	}
+}
+
+// PolicyFile is the policy file that the configuration names; "": none.
+func (a *App) PolicyFile() string { return a.cfg.policyFile() }

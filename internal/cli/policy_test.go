@@ -1,0 +1,142 @@
+package cli
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/einmal/einmal/internal/domain/policy"
+)
+
+const shop = `policy: shop
+version: 7
+mode: monitor
+unnamed: refuse
+purposes:
+  order: {kind: confirmation, key: [event.id, sender], window: {while: [delivered], at_most: 1d12h}}
+  alert: {kind: alert, key: [event.id], window: 15m}
+`
+
+// file writes a policy file and returns its path.
+func file(t *testing.T, content string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "shop.yaml")
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// covers: X3
+func TestPolicyCheckSaysWhatAFileMeans(t *testing.T) {
+	m := newMachine(t, nil)
+	code, out, errs := m.run("policy", "check", file(t, shop))
+	for _, want := range []string{
+		"shop@7: 2 purposes, mode monitor", "WOULD BE HELD BACK",
+		"order         confirmation  event.id, sender                       while the first is under way, delivered; at most 1d12h",
+		"alert         alert         event.id                               for 15m", "(none named)                                                       refused",
+	} {
+		if code != exitDone || !strings.Contains(out, want) {
+			t.Errorf("%d, not said: %q\n%s%s", code, want, out, errs)
+		}
+	}
+}
+
+// covers: X3
+func TestPolicyCheckSaysWhatIsWrong(t *testing.T) {
+	m := newMachine(t, nil)
+	path := file(t, strings.NewReplacer("monitor", "monitr", "15m", "15x").Replace(shop))
+	code, out, errs := m.run("policy", "check", path)
+	for _, want := range []string{path + `:3:7: unknown mode "monitr": did you mean monitor?`, path + ":7:49: not a duration"} {
+		if code != exitFailed || !strings.Contains(out, want) || !strings.Contains(errs, "2 wrong places") {
+			t.Errorf("%d, not said: %s\n%s%s", code, want, out, errs)
+		}
+	}
+	code, out, _ = m.run("policy", "check", "--json", path)
+	var got struct {
+		OK     bool
+		Errors []wrongPlace
+	}
+	if err := json.Unmarshal([]byte(out), &got); err != nil || code != exitFailed || got.OK || len(got.Errors) != 2 || got.Errors[1].Line != 7 || got.Errors[1].Column != 49 || got.Errors[1].File != path {
+		t.Errorf("%d %v %s", code, err, out)
+	}
+	code, out, _ = m.run("policy", "check", "--json", file(t, shop))
+	if code != exitDone || !strings.Contains(out, `"ok":true,"policy":"shop@7","errors":[]`) {
+		t.Errorf("%d %s", code, out)
+	}
+	for _, path := range []string{filepath.Join(t.TempDir(), "none.yaml"), t.TempDir()} {
+		if code, _, errs := m.run("policy", "check", path); code != exitUsage || !strings.Contains(errs, "cannot be read") {
+			t.Errorf("%d %s", code, errs)
+		}
+	}
+}
+
+// covers: X3
+func TestPolicyApply(t *testing.T) {
+	var sent map[string]string
+	changed := "true"
+	m := newMachine(t, func(w http.ResponseWriter, r *http.Request) {
+		raw, _ := io.ReadAll(r.Body)
+		if err := json.Unmarshal(raw, &sent); err != nil || r.Method != http.MethodPost || r.URL.Path != "/v1/policies" {
+			t.Errorf("%s %s %v", r.Method, r.URL.Path, err)
+		}
+		reply(w, 200, `{"id":"shop@7","changed":`+changed+`}`)
+	})
+	path := file(t, shop)
+	code, out, errs := m.run("policy", "apply", path)
+	if code != exitDone || !strings.Contains(out, "shop@7 is in force") || sent["source"] != shop || sent["file"] != path {
+		t.Errorf("%d %s%s %v", code, out, errs, sent)
+	}
+	changed = "false"
+	if _, out, _ = m.run("policy", "apply", path); !strings.Contains(out, "in force already") {
+		t.Error(out)
+	}
+	sent = nil
+	code, out, _ = m.run("policy", "apply", file(t, strings.Replace(shop, "15m", "15x", 1)))
+	if code != exitFailed || sent != nil || !strings.Contains(out, "not a duration") {
+		t.Errorf("a wrong file: %d %s %v", code, out, sent)
+	}
+}
+
+func TestPolicyShowAndList(t *testing.T) {
+	m := newMachine(t, func(w http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/v1/policies/current", "/v1/policies/shop@7":
+			reply(w, 200, `{"id":"shop@7","in_force":true,"since":"2026-12-31T10:00:00Z","by":"ann\u202e","source":"policy: shop\nversion: 7 # \u001b[31m\n"}`)
+		case "/v1/policies":
+			reply(w, 200, `{"data":[{"id":"shop@7","in_force":true,"since":"2026-12-31T10:00:00Z","by":"ann"},{"id":"builtin@1","by":""}],"next":"1"}`)
+		default:
+			reply(w, 404, `{"code":"not_found","title":"There is no such thing"}`)
+		}
+	})
+	for _, args := range [][]string{{"policy", "show"}, {"policy", "show", "shop@7"}} {
+		code, out, errs := m.run(args...)
+		if code != exitDone || out != "policy: shop\nversion: 7 # �[31m\n" || !strings.Contains(errs, "shop@7, in force, since 2026-12-31 10:00:00.000 UTC, brought by ann�") {
+			t.Errorf("%v: %d %q %q", args, code, out, errs)
+		}
+	}
+	code, out, _ := m.run("policy", "list")
+	if code != exitDone || !strings.Contains(out, "shop@7     2026-12-31 10:00:00.000  yes       ann") || !strings.Contains(out, "builtin@1  -                        -") || !strings.Contains(out, "there are more") {
+		t.Errorf("%d %s", code, out)
+	}
+	if code, _, _ := m.run("policy", "show", "shop@8"); code != exitNotFound {
+		t.Error(code)
+	}
+}
+
+// A length is written as policy files read it.
+func TestLengths(t *testing.T) {
+	for text := range strings.FieldsSeq("15m 1d12h 7d 1m30s 1d12h1s") {
+		p, wrong := policy.Parse("p", []byte(strings.Replace(shop, "15m", text, 1)))
+		if wrong != nil {
+			t.Fatal(wrong)
+		}
+		if got := length(p.Purposes["alert"].Window.Duration); got != text {
+			t.Errorf("%s is written %s", text, got)
+		}
+	}
+}
