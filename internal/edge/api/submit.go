@@ -45,9 +45,10 @@ func (a *API) submit(w http.ResponseWriter, r *http.Request) {
 }
 
 // gotOut reports whether the answer left in time, to somebody who was still there (D18). What the network does with
-// it is not known; a caller who hears nothing of it asks again, and that is then a repeat like any other.
+// it is not known; a caller who hears nothing of it asks again, and that is then a repeat like any other. Whether the
+// caller is there is asked before: many close their connection as soon as they have read the answer.
 func gotOut(w http.ResponseWriter, r *http.Request) bool {
-	return http.NewResponseController(w).Flush() == nil && r.Context().Err() == nil
+	return r.Context().Err() == nil && http.NewResponseController(w).Flush() == nil
 }
 
 func readSubmission(r *http.Request, body []byte, who principal) (outbound.Submission, error) {
