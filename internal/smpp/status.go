@@ -35,6 +35,8 @@ const (
 	StatusMsgQueueFull  Status = 0x14
 	StatusInvSysType    Status = 0x53
 	StatusThrottled     Status = 0x58
+	StatusInvSchedule   Status = 0x61
+	StatusInvExpiry     Status = 0x62
 	StatusTempAppErr    Status = 0x64
 	StatusInvOptParams  Status = 0xC0
 	StatusUnknownErr    Status = 0xFF

@@ -77,11 +77,8 @@ func (c *client) bind(s *wire.Session, pdu *wire.PDU) {
 // submit does with a message what its destination asks for. The ledger comes before everything that the other
 // side can see.
 func (c *client) submit(s *wire.Session, pdu *wire.PDU, m *wire.Message) {
-	e := endingOf(m.Dest.Addr)
-	if e.throttles && c.server.throttle(m.Dest.Addr, pdu.Octets()) {
-		e = ending{outcome: Throttled}
-	}
 	msg := taken{at: c.server.cfg.Clock.Now(), message: m}
+	e := c.endingOf(pdu, m, msg.at)
 	if e.outcome == Accepted {
 		msg.id, msg.text = c.server.messageID(), textOf(pdu, m)
 	}
@@ -107,6 +104,21 @@ func (c *client) submit(s *wire.Session, pdu *wire.PDU, m *wire.Message) {
 	c.conclude(s, pdu, e, &msg)
 }
 
+// endingOf is what the destination asks for, unless the message is one that no message centre takes.
+func (c *client) endingOf(pdu *wire.PDU, m *wire.Message, now time.Time) ending {
+	if _, err := wire.ParseTime(m.ScheduleDeliveryTime, now); err != nil {
+		return ending{outcome: Rejected, status: wire.StatusInvSchedule}
+	}
+	if _, err := wire.ParseTime(m.ValidityPeriod, now); err != nil {
+		return ending{outcome: Rejected, status: wire.StatusInvExpiry}
+	}
+	e := endingOf(m.Dest.Addr)
+	if e.throttles && c.server.throttle(m.Dest.Addr, pdu.Octets()) {
+		return ending{outcome: Throttled, status: wire.StatusThrottled}
+	}
+	return e
+}
+
 func reference(pdu *wire.PDU) *uint16 {
 	v, ok := pdu.TLVUint(wire.TagUserMessageReference)
 	if !ok || v > 0xFFFF {
@@ -120,7 +132,7 @@ func reference(pdu *wire.PDU) *uint16 {
 func (c *client) conclude(s *wire.Session, pdu *wire.PDU, e ending, msg *taken) {
 	answer := func() {
 		if !e.silent {
-			s.Respond(answerTo(pdu, e.outcome, msg.id))
+			s.Respond(answerTo(pdu, e.status, msg.id))
 		}
 	}
 	reports := make([]report, 0, len(e.reports))
@@ -169,14 +181,9 @@ func (c *client) send(box *outbox, msg *taken, reports []report, tried func()) {
 	})
 }
 
-func answerTo(pdu *wire.PDU, outcome Outcome, id string) *wire.PDU {
-	resp := &wire.PDU{Command: wire.CmdSubmitSMResp, Sequence: pdu.Sequence}
-	switch outcome {
-	case Rejected:
-		resp.Status = wire.StatusInvDestAddr
-	case Throttled:
-		resp.Status = wire.StatusThrottled
-	default:
+func answerTo(pdu *wire.PDU, status wire.Status, id string) *wire.PDU {
+	resp := &wire.PDU{Command: wire.CmdSubmitSMResp, Status: status, Sequence: pdu.Sequence}
+	if status == wire.StatusOK {
 		resp.Body = &wire.MessageID{ID: id}
 	}
 	return resp

@@ -21,11 +21,12 @@ var (
 // ending is what the simulator does with a message.
 type ending struct {
 	outcome   Outcome
-	throttles bool // the first submission of a destination and text is throttled
-	silent    bool // no answer
-	hangsUp   bool // the connection is cut in place of an answer, once nothing else is under way on it
-	early     bool // the first receipt is out before the answer
-	slow      bool // receipts after Config.SlowReceipt
+	status    wire.Status // of the answer, where the message is not taken
+	throttles bool        // the first submission of a destination and text is throttled
+	silent    bool        // no answer
+	hangsUp   bool        // the connection is cut in place of an answer, once nothing else is under way on it
+	early     bool        // the first receipt is out before the answer
+	slow      bool        // receipts after Config.SlowReceipt
 	reports   []report
 }
 
@@ -33,7 +34,7 @@ type ending struct {
 var endings = map[string]ending{
 	"00": {outcome: Accepted, reports: []report{delivered}},
 	"01": {outcome: Accepted, reports: []report{undelivered}},
-	"02": {outcome: Rejected},
+	"02": {outcome: Rejected, status: wire.StatusInvDestAddr},
 	"03": {outcome: Accepted, throttles: true, reports: []report{delivered}},
 	"04": {outcome: Accepted, silent: true, reports: []report{delivered}},
 	"05": {outcome: Ignored, silent: true},

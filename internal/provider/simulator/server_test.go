@@ -141,6 +141,29 @@ func TestBindRules(t *testing.T) {
 	}
 }
 
+// TestUnreadableTimes: what is no time is refused, in the ledger too.
+func TestUnreadableTimes(t *testing.T) {
+	s := start(t, Config{})
+	e := bind(t, s, wire.CmdBindTransceiver)
+	for _, c := range []struct {
+		schedule, validity string
+		want               wire.Status
+	}{
+		{"", "", wire.StatusOK},
+		{"261003174500000+", "000001000000000R", wire.StatusOK},
+		{"tomorrow", "", wire.StatusInvSchedule},
+		{"", "1d", wire.StatusInvExpiry},
+	} {
+		p := submission("00", "hi")
+		p.Body.(*wire.Message).ScheduleDeliveryTime, p.Body.(*wire.Message).ValidityPeriod = c.schedule, c.validity
+		r := e.request(p)
+		last := s.entries(t)
+		if r.PDU.Status != c.want || (last[len(last)-1].Outcome == Accepted) != (c.want == wire.StatusOK) {
+			t.Errorf("%+v: %v, %+v", c, r.PDU.Status, last[len(last)-1])
+		}
+	}
+}
+
 // TestReceiptQuotes: the first twenty characters, none of them cut.
 func TestReceiptQuotes(t *testing.T) {
 	text := strings.Repeat("€", 19) + "😀я tail"
