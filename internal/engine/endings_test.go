@@ -103,7 +103,7 @@ func (g *gateway) accepts(to string) int {
 // pairs are the exceptions that name the message beside a receipt whose answer was lost.
 func (g *gateway) pairs(id ident.Message) (pairs []*store.ExceptionView) {
 	g.Helper()
-	all, err := g.store.Exceptions(context.Background(), g.tenant, id, store.Page{Limit: 10})
+	all, err := g.store.Exceptions(context.Background(), g.tenant, store.ExceptionFilter{About: id}, store.Page{Limit: 10})
 	must(g, err)
 	for _, x := range all {
 		if x.Kind == exception.LostAnswer && !x.Receipt.IsZero() {

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/einmal/einmal/internal/domain/evidence"
-	"github.com/einmal/einmal/internal/domain/exception"
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/ground/clock"
@@ -120,13 +119,6 @@ type MessageFilter struct {
 	From, Until    clock.Micros
 }
 
-// ExceptionView is a stored exception.
-type ExceptionView struct {
-	exception.Exception
-	Open       bool
-	GroupCount int64 // how many exceptions of its connection, kind and hour there are, counted ones included
-}
-
 // Reader answers questions. Everything is for one tenant: another one's things are not found.
 type Reader interface {
 	Message(ctx context.Context, tenant ident.Partition, id ident.Message) (*Message, error)
@@ -140,7 +132,7 @@ type Reader interface {
 	// to its own tenant, the first one, alone.
 	Receipt(ctx context.Context, tenant ident.Partition, id ident.Receipt) (*LoggedReceipt, error)
 	Receipts(ctx context.Context, tenant ident.Partition, about ident.Message, p Page) ([]*LoggedReceipt, error)
-	Exceptions(ctx context.Context, tenant ident.Partition, about ident.Message, p Page) ([]*ExceptionView, error)
+	Exceptions
 }
 
 // FeedEvent is an event with its place in the tenant's feed.

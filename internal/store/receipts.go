@@ -82,7 +82,7 @@ func NewsOf(r *LoggedReceipt) News {
 	}
 	return News{
 		Evidence: evidence.Evidence{Kind: evidence.Receipt, Receipt: facts},
-		IDSpace:  r.IDSpace, Connection: r.Connection, Reference: -1, EventKey: r.EventKey,
+		IDSpace:  r.IDSpace, Connection: r.Connection, Reference: -1, EventKey: r.EventKey, HandsetE164: evidence.HandsetE164(r.Source),
 	}
 }
 

@@ -32,6 +32,7 @@ type Store interface {
 	Decider
 	Dispatcher
 	Settler
+	Resolver
 	ReceiptLog
 	Reader
 	Feed

@@ -3,6 +3,7 @@ package evidence
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/einmal/einmal/internal/domain/exception"
@@ -14,6 +15,8 @@ import (
 var (
 	ErrNoAttempt = errors.New("evidence about an attempt that does not exist")
 	ErrState     = errors.New("the message's state does not permit this")
+	// ErrNoMeaning: nobody knows what the receipt's status stands for.
+	ErrNoMeaning = errors.New("the receipt's status has no documented meaning")
 	// ErrHandedOver: the message waits, and yet a provider has a part of it, or may have.
 	ErrHandedOver = errors.New("a part of the message was handed to a provider")
 )
@@ -39,6 +42,8 @@ func (c *Case) Apply(e Evidence, now clock.Micros) error {
 		return c.restored(e, now)
 	case Requeued:
 		return c.requeued(e, now)
+	case Resolved:
+		return c.resolved(e, now)
 	}
 	return fmt.Errorf("evidence of an unknown kind %d", e.Kind)
 }
@@ -56,9 +61,7 @@ func (c *Case) outcome(e Evidence, now clock.Micros) error {
 		ev.Kind = EventLate
 	}
 	if conflict {
-		ev.Kind = EventConflict
-		c.except(exception.Conflicting, e, now, fmt.Sprintf("the provider answered %s after the attempt was known to be %s", e.Outcome, a.Outcome))
-		c.note(ev, now)
+		c.contradicted(ev, e, now)
 		return nil
 	}
 	if next == a.Outcome {
@@ -78,6 +81,32 @@ func (c *Case) outcome(e Evidence, now clock.Micros) error {
 	}
 	c.step(ev, now)
 	return nil
+}
+
+// contradicted keeps an answer that contradicts what is known, and tells a person, once: the same answer comes again
+// where the commit that kept it was lost.
+func (c *Case) contradicted(ev Event, e Evidence, now clock.Micros) {
+	words := c.Contradiction(e)
+	if slices.Contains(c.Told, words) {
+		return
+	}
+	c.Told = append(c.Told, words)
+	ev.Kind = EventConflict
+	c.except(exception.Conflicting, e, now, words)
+	c.note(ev, now)
+}
+
+// Contradiction is what a person is told of an answer that contradicts what is known of its attempt; "" where it
+// does not.
+func (c *Case) Contradiction(e Evidence) string {
+	a := c.attempt(e.Attempt, e.Part)
+	if a == nil {
+		return ""
+	}
+	if _, conflict := message.Merge(a.Outcome, e.Outcome); !conflict {
+		return ""
+	}
+	return fmt.Sprintf("the provider answered %s after attempt %d, part %d was known to be %s", e.Outcome, e.Attempt, e.Part, a.Outcome)
 }
 
 // giveUp ends a message of which nobody can send anything more. What a provider has, or may have, is not denied.

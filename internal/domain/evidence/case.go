@@ -51,6 +51,10 @@ type Case struct {
 	Exceptions []exception.Exception
 	CloseKey   bool // the message has left its window: its register key ends now
 	GoOn       int  // so many parts may be opened now by the worker whose answer it was, under the claim that it holds
+	OpenKey    bool // it is inside again, after a correction: its key goes on, if it is still the message's
+
+	// Told are the conflicts of answers that a person was told of already, in the words of their exceptions.
+	Told []string
 }
 
 // Attempt is one part of one attempt.
@@ -91,6 +95,7 @@ const (
 	EventClosed    EventKind = "closed"    // no receipt is awaited any more
 	EventRestored  EventKind = "restored"  // the store went back in time while it was not finished
 	EventRequeued  EventKind = "requeued"  // a person said that it was not sent, after a restore
+	EventResolved  EventKind = "resolved"  // a person resolved an exception
 )
 
 // Event is one line of a message's history. Events of a message are numbered from 1 without a gap.

@@ -39,6 +39,9 @@ type Match struct {
 	Detail string
 }
 
+// NoMatch is that of a receipt under whose ids no attempt is known.
+var NoMatch = Match{Kind: exception.Unmatched, Detail: "no attempt has the message id of this receipt"}
+
 // Correlate matches a receipt with the attempts under its identifiers. Addresses only ever contradict: they
 // never stand in for an identifier.
 func Correlate(r *ReceiptFacts, byID, byReference []Candidate) Match {
@@ -70,9 +73,8 @@ func exactFirst(byID []Candidate, twoBases bool) []Candidate {
 // correlateByReference is the way to settle a lost answer: only where the connection declares the echo, only
 // among attempts without a message id, and only with an equal destination, since a reference has 16 bits.
 func correlateByReference(r *ReceiptFacts, candidates []Candidate) Match {
-	none := Match{Kind: exception.Unmatched, Detail: "no attempt has the message id of this receipt"}
 	if !r.EchoDeclared {
-		return none
+		return NoMatch
 	}
 	var fits []Candidate
 	for _, c := range candidates {
@@ -83,7 +85,7 @@ func correlateByReference(r *ReceiptFacts, candidates []Candidate) Match {
 	}
 	switch len(fits) {
 	case 0:
-		return none
+		return NoMatch
 	case 1:
 		return Match{Found: true, Candidate: fits[0], Quality: ByReference}
 	}

@@ -3,6 +3,7 @@ package evidence
 import (
 	"time"
 
+	"github.com/einmal/einmal/internal/domain/exception"
 	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
@@ -22,6 +23,7 @@ const (
 	Cancel                           // somebody wants it not to be sent
 	Restored                         // the store went back in time
 	Requeued                         // a person says that what a restore left in doubt was not sent
+	Resolved                         // a person resolves an exception
 )
 
 // Evidence is one thing learned about one message.
@@ -50,8 +52,13 @@ type Evidence struct {
 	// For Receipt.
 	Receipt *ReceiptFacts
 
-	// For Cancel and Requeued.
+	// For Cancel, Requeued and Resolved.
 	Person, Reason string
+	// For Resolved, beside Receipt, or Outcome and ExternalID of a late answer: what the person makes of it. State is
+	// what the receipt stands for, where its own status says nothing; "" where it does.
+	Exception ident.Exception
+	Action    exception.Action
+	State     string
 
 	// For Restored: when the copy was taken; 0: not known.
 	AsOf clock.Micros
@@ -70,7 +77,8 @@ type ReceiptFacts struct {
 	ErrorCode    string
 	Handset      string // the handset's address, digits as received
 	DoneDate     string
-	Repeated     bool // its logical event is known already
+	Repeated     bool            // its logical event is known already
+	Exception    ident.Exception // that it settles by having an effect at last; none: it never was one
 	Quality      Quality
 	Problem      string // why it could not be read; empty: it could
 }

@@ -83,6 +83,9 @@ func receiptDetail(r *ReceiptFacts) map[string]string {
 	if r.ErrorCode != "" {
 		d["error_code"] = r.ErrorCode
 	}
+	if !r.Exception.IsZero() {
+		d["exception"] = r.Exception.String()
+	}
 	return d
 }
 

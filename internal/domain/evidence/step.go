@@ -104,7 +104,7 @@ func (c *Case) toBeSent() bool {
 func (c *Case) except(k exception.Kind, e Evidence, now clock.Micros, detail string) {
 	x := exception.Exception{
 		Kind: k, Tenant: c.Tenant, Connection: c.Connection, At: now,
-		Message: c.Message, Attempt: e.Attempt, Part: e.Part, Detail: detail,
+		Message: c.Message, Attempt: e.Attempt, Part: e.Part, Event: c.LastN + 1, Detail: detail, State: exception.Open,
 	}
 	if e.Receipt != nil {
 		x.Receipt = e.Receipt.ID

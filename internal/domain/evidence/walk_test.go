@@ -75,7 +75,7 @@ func (w *walk) attempt(t *rapid.T) uint16 {
 // kindsDrawn has what says most about a message more often.
 var kindsDrawn = []Kind{
 	Outcome, Receipt, Outcome, Receipt, Outcome, Receipt, Outcome, Receipt, Outcome, Receipt,
-	LeaseEnded, Returned, ValidityEnded, ReceiptTimeEnded, Cancel, Restored, Requeued, 0,
+	LeaseEnded, Returned, ValidityEnded, ReceiptTimeEnded, Cancel, Restored, Requeued, Resolved, Resolved, 0,
 }
 
 // evidence draws anything, about attempts that exist mostly.
@@ -98,11 +98,9 @@ func (w *walk) evidence(t *rapid.T) Evidence {
 			e.ExternalID = []byte{byte(e.Attempt), byte(e.Part)}
 		}
 	case Receipt:
-		r := report(rapid.SampledFrom([]string{"DELIVRD", "UNDELIV", "EXPIRED", "ENROUTE", "ACCEPTD", "UNKNOWN", "FAILED"}).Draw(t, "status"))
-		r.Receipt.ID = ident.Receipt{byte(w.c.LastN), byte(w.c.LastN >> 8), 1}
-		r.Receipt.Final = rapid.Bool().Draw(t, "final")
-		r.Receipt.Repeated = rapid.Bool().Draw(t, "repeated")
-		e.Receipt = r.Receipt
+		e.Receipt = w.receipt(t)
+	case Resolved:
+		w.resolution(t, &e)
 	case Restored:
 		e.AsOf = rapid.SampledFrom([]clock.Micros{0, made - second, made + 50*second, made + 400*second}).Draw(t, "as of")
 	case Returned:
@@ -111,9 +109,30 @@ func (w *walk) evidence(t *rapid.T) Evidence {
 	return e
 }
 
+func (w *walk) receipt(t *rapid.T) *ReceiptFacts {
+	r := report(rapid.SampledFrom([]string{"DELIVRD", "UNDELIV", "EXPIRED", "ENROUTE", "ACCEPTD", "UNKNOWN", "FAILED"}).Draw(t, "status")).Receipt
+	r.ID = ident.Receipt{byte(w.c.LastN), byte(w.c.LastN >> 8), 1}
+	r.Final = rapid.Bool().Draw(t, "final")
+	r.Repeated = rapid.Bool().Draw(t, "repeated")
+	return r
+}
+
+// resolution draws what a person may make of a receipt or of an answer, sensible or not.
+func (w *walk) resolution(t *rapid.T, e *Evidence) {
+	e.Person, e.Reason = "operations", "asked the carrier"
+	e.Action = rapid.SampledFrom([]exception.Action{exception.Attach, exception.Attach, exception.Dismiss}).Draw(t, "action")
+	if rapid.Bool().Draw(t, "about a receipt") {
+		e.Receipt = w.receipt(t)
+		e.State = rapid.SampledFrom([]string{"", "", "delivered", "undelivered", "en_route"}).Draw(t, "stands for")
+		return
+	}
+	e.Outcome = rapid.SampledFrom([]message.Outcome{2, 3, 4, 6}).Draw(t, "outcome")
+	e.Code = "0x00000000"
+}
+
 // learn applies one piece of evidence and holds what it did against the promises.
 func (w *walk) learn(t *rapid.T) {
-	w.c.CloseKey = false // as the store reads a case
+	w.c.CloseKey, w.c.OpenKey, w.c.Told = false, false, nil // as the store reads a case
 	for i := range w.c.Attempts {
 		w.c.Attempts[i].Changed, w.c.Attempts[i].New = false, false
 	}
@@ -123,14 +142,14 @@ func (w *walk) learn(t *rapid.T) {
 		if !reflect.DeepEqual(w.c, before) {
 			t.Fatalf("refused with %v, and yet from %+v\nto %+v", err, before, w.c)
 		}
-		if e.Kind != 0 && !errors.Is(err, ErrState) && !errors.Is(err, ErrNoAttempt) && !errors.Is(err, ErrHandedOver) {
+		if e.Kind != 0 && !errors.Is(err, ErrState) && !errors.Is(err, ErrNoAttempt) && !errors.Is(err, ErrHandedOver) && !errors.Is(err, ErrNoMeaning) {
 			t.Fatalf("refused with %v", err)
 		}
 		return
 	}
 	w.history(t, e, before)
 	w.attempts(t, e, before)
-	w.finality(t, before)
+	w.finality(t, e, before)
 	w.truth(t)
 }
 
@@ -139,10 +158,13 @@ func (w *walk) history(t *rapid.T, e Evidence, before *Case) {
 	if !slices.EqualFunc(w.c.Events[:len(before.Events)], before.Events, func(a, b Event) bool { return reflect.DeepEqual(a, b) }) {
 		t.Fatal("the history was changed")
 	}
-	state, n := before.State, before.LastN
+	state, n, allowed := before.State, before.LastN, message.Allowed
+	if e.Kind == Resolved {
+		allowed = message.Corrects
+	}
 	for _, ev := range w.c.Events[len(before.Events):] {
 		n++
-		if ev.N != n || ev.At != w.now || ev.From != state || ev.To != ev.From && !message.Allowed(ev.From, ev.To) {
+		if ev.N != n || ev.At != w.now || ev.From != state || ev.To != ev.From && !allowed(ev.From, ev.To) {
 			t.Fatalf("event %+v after number %d in %s", ev, n-1, state)
 		}
 		state = ev.To
@@ -176,6 +198,8 @@ func (w *walk) attempts(t *rapid.T, e Evidence, before *Case) {
 	for i, b := range before.Attempts {
 		a := w.c.Attempts[i]
 		switch {
+		case e.Kind == Resolved:
+			w.corrected(t, e, a, b)
 		case b.Outcome.Definite() && a.Outcome != b.Outcome, a.Outcome == message.OutcomeOpen && b.Outcome != message.OutcomeOpen:
 			t.Fatalf("outcome %s became %s", b.Outcome, a.Outcome)
 		case b.Delivery.Final() && a.Delivery != b.Delivery:
@@ -194,10 +218,27 @@ func (w *walk) attempts(t *rapid.T, e Evidence, before *Case) {
 	}
 }
 
-// finality: once, when nothing is owed; the key is closed once, when the message is out of its window.
-func (w *walk) finality(t *rapid.T, before *Case) {
+// corrected: a person changes what the evidence at hand says, and that only.
+func (w *walk) corrected(t *rapid.T, e Evidence, a, b Attempt) {
+	named := e.Attempt == a.Attempt && e.Part == a.Part && e.Action == exception.Attach
+	switch {
+	case !named && (a.Outcome != b.Outcome || a.Delivery != b.Delivery):
+		t.Fatalf("a resolution of another attempt, or none, changed %+v to %+v", b, a)
+	case named && e.Receipt != nil && (a.Outcome != message.OutcomeAccepted || b.Delivery.Final() && !a.Delivery.Final()):
+		t.Fatalf("a receipt that stands made %+v of %+v", a, b)
+	case named && e.Receipt == nil && (a.Outcome != e.Outcome || a.Delivery != b.Delivery):
+		t.Fatalf("an answer that stands made %+v of %+v", a, b)
+	}
+}
+
+// finality: once, when nothing is owed; the key is closed once, when the message is out of its window. A correction
+// may undo both.
+func (w *walk) finality(t *rapid.T, e Evidence, before *Case) {
 	c := w.c
-	if before.Final && !c.Final || c.Final && (!message.CanBeFinal(c.State) && c.State != message.EnRoute || c.AttemptOpen() && c.State != message.Rejected) {
+	if e.Kind == Resolved && c.OpenKey {
+		w.closed--
+	}
+	if e.Kind != Resolved && (before.Final && !c.Final || c.OpenKey) || c.Final && (!message.CanBeFinal(c.State) && c.State != message.EnRoute || c.AttemptOpen() && c.State != message.Rejected) {
 		t.Fatalf("final %v in %s, open %v", c.Final, c.State, c.AttemptOpen())
 	}
 	if n := len(c.Events); n > len(before.Events) && !w.noted(before) && !c.Final && !c.owed(w.now) {
@@ -220,6 +261,8 @@ func (w *walk) noted(before *Case) bool {
 	switch last := w.c.Events[len(w.c.Events)-1]; last.Kind {
 	case EventConflict, EventRepeated, EventOvertaken:
 		return true
+	case EventResolved:
+		return last.Detail["action"] == string(exception.Dismiss)
 	case EventOutcome, EventLate:
 		a := before.attempt(last.Attempt, last.Part)
 		return a.Outcome == message.OutcomeAccepted

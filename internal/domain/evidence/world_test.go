@@ -140,7 +140,7 @@ func clone(c *Case) *Case {
 // facts is the case without its history.
 func facts(c *Case) Case {
 	d := clone(c)
-	d.Events, d.Exceptions, d.LastN = nil, nil, 0
+	d.Events, d.Exceptions, d.LastN, d.Told = nil, nil, 0, nil
 	return *d
 }
 

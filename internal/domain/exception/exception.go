@@ -19,6 +19,9 @@ const (
 	Missing     Kind = "missing"     // receipts for some parts of a message and none for others, and none is awaited any more
 )
 
+// Kinds are all of them.
+var Kinds = []Kind{Unmatched, Ambiguous, Conflicting, Unreadable, LostAnswer, Missing}
+
 // Exception is one thing for a person to settle. Exceptions of one connection, kind and hour are a group.
 type Exception struct {
 	ID         ident.Exception
@@ -30,7 +33,26 @@ type Exception struct {
 	Attempt    uint16
 	Part       uint16
 	Receipt    ident.Receipt // none, if no receipt is concerned
+	Event      uint32        // number of the message's event that it came with; 0: none
 	Detail     string        // in plain words; no number, no text of a message
+	// Candidates are the attempts that a receipt without a match may belong to, all of Tenant; Message is the first's.
+	Candidates []Part
+
+	State      State // Open, when it is made
+	Resolution Resolution
+}
+
+// Part names one part of one attempt.
+type Part struct {
+	Message       ident.Message
+	Attempt, Part uint16
+}
+
+// Resolution is what became of an exception, and by whom.
+type Resolution struct {
+	At         clock.Micros
+	By, Reason string
+	To         Part // what it was attached to
 }
 
 // GroupHour is the start of the hour that an exception is grouped under.

@@ -8,11 +8,12 @@ import (
 // Mermaid returns the diagram of a message's states.
 func Mermaid() string { return diagram(states, Pending, Held) }
 
-// Document returns docs/states.md: the three tables in words and as diagrams.
+// Document returns the chapters of docs/states.md about messages: the three tables in words and as diagrams.
 func Document() string {
 	var b strings.Builder
 	b.WriteString(intro)
 	section(&b, "Messages", messagesIntro, Mermaid(), states)
+	b.WriteString(correctionsText())
 	section(&b, "Outcome of an attempt", outcomesIntro, diagram(outcomes, OutcomeOpen), outcomes)
 	section(&b, "Reported delivery of a part", deliveriesIntro, diagram(deliveries, DeliveryNone), deliveries)
 	return b.String()
@@ -20,7 +21,7 @@ func Document() string {
 
 const intro = `# States
 
-Generated from the tables in internal/domain/message. Change those, then run
+Generated from the tables in internal/domain/message and internal/domain/exception. Change those, then run
 ` + "`UPDATE=1 go test ./internal/domain/message`" + `.
 
 Four facts are kept apart and never merged into one word: that the gateway has *taken* a request, that a message

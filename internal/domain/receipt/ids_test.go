@@ -130,3 +130,34 @@ func TestImpossibleDeclarations(t *testing.T) {
 		}
 	}
 }
+
+// A respelling meets the receipt's id under what it says would have to be declared, and only what differs is one.
+//
+// covers: R4
+func TestRespellings(t *testing.T) {
+	for _, id := range []string{"9308878062554710043", "7B1C9F2E", "00B8BE19", "0123", "0E99AA21-81EF", "SAR-1", "12"} {
+		seen := map[string]bool{}
+		for _, r := range Respellings([]byte(id)) {
+			if err := r.Declared.Check(); err != nil {
+				t.Errorf("%s: %v", id, err)
+			}
+			if string(r.ID) == id || string(r.Declared.OfResponse(r.ID)) != string(r.Declared.OfReceipt([]byte(id))) {
+				t.Errorf("%s: %q does not meet it under %s", id, r.ID, r.Declared.Words())
+			}
+			seen[r.Declared.Words()] = true
+		}
+		if len(seen) == 0 {
+			t.Errorf("%s has no other spelling", id)
+		}
+	}
+	found := false
+	for _, r := range Respellings([]byte("9308878062554710043")) {
+		found = found || string(r.ID) == "812FC7470000001B" && r.Declared.Words() == "{response: hex, receipt: decimal}"
+	}
+	if !found {
+		t.Error("the hexadecimal spelling of a decimal id is missing")
+	}
+	if len(Respellings([]byte("-"))) != 0 || (IDs{}).Words() != "{}" {
+		t.Error("what has no other spelling has one")
+	}
+}

@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 
+	"github.com/einmal/einmal/internal/domain/exception"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/store"
 )
@@ -24,7 +25,7 @@ type ExceptionView struct {
 
 func exceptionView(x *store.ExceptionView, names map[int64]string) ExceptionView {
 	return ExceptionView{
-		ID: x.ID.String(), At: at(x.At), Kind: string(x.Kind), Open: x.Open, Connection: names[x.Connection],
+		ID: x.ID.String(), At: at(x.At), Kind: string(x.Kind), Open: x.State == exception.Open, Connection: names[x.Connection],
 		Message: orNull(x.Message.String()), Attempt: int(x.Attempt), Part: int(x.Part),
 		Receipt: orNull(x.Receipt.String()), Detail: x.Detail, GroupCount: x.GroupCount,
 	}
@@ -35,7 +36,7 @@ func (a *API) listExceptions(ctx context.Context, in *aboutIn) (List[ExceptionVi
 	if err != nil {
 		return List[ExceptionView]{}, err
 	}
-	found, err := a.cfg.Store.Exceptions(ctx, principalOf(ctx).Tenant, about, p)
+	found, err := a.cfg.Store.Exceptions(ctx, principalOf(ctx).Tenant, store.ExceptionFilter{About: about}, p)
 	if err != nil {
 		return List[ExceptionView]{}, err
 	}

@@ -54,6 +54,7 @@ type fakeStore struct {
 	decisions  []*store.Decision
 	receipts   []*store.LoggedReceipt
 	exceptions []*store.ExceptionView
+	groups     []store.ExceptionGroup
 	feed       []store.FeedEvent
 	filter     store.MessageFilter
 }
@@ -89,8 +90,21 @@ func (f *fakeStore) Receipts(_ context.Context, tenant ident.Partition, _ ident.
 	return ofTenant(f, tenant, f.receipts)
 }
 
-func (f *fakeStore) Exceptions(_ context.Context, tenant ident.Partition, _ ident.Message, _ store.Page) ([]*store.ExceptionView, error) {
+func (f *fakeStore) Exceptions(_ context.Context, tenant ident.Partition, _ store.ExceptionFilter, _ store.Page) ([]*store.ExceptionView, error) {
 	return ofTenant(f, tenant, f.exceptions)
+}
+
+func (f *fakeStore) Exception(_ context.Context, tenant ident.Partition, id ident.Exception) (*store.ExceptionView, error) {
+	for _, x := range f.exceptions {
+		if x.ID == id && tenant == f.message.Tenant {
+			return x, nil
+		}
+	}
+	return nil, fault.New(fault.NotFound, "no such exception")
+}
+
+func (f *fakeStore) ExceptionGroups(_ context.Context, tenant ident.Partition, _ bool, _ store.GroupKey, _ int) ([]store.ExceptionGroup, error) {
+	return ofTenant(f, tenant, f.groups)
 }
 
 func (f *fakeStore) After(_ context.Context, tenant ident.Partition, _ int64, _ int) ([]store.FeedEvent, error) {

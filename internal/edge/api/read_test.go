@@ -45,7 +45,8 @@ func (w *world) fill() {
 	w.store.exceptions = []*store.ExceptionView{{Exception: exception.Exception{
 		ID: ident.Exception{5}, Kind: exception.Conflicting, Tenant: tenantA, Connection: 1, At: after(4 * time.Second), Message: id,
 		Attempt: 1, Part: 1, Receipt: receipt, Detail: "a receipt says undelivered after the part was reported delivered",
-	}, Open: true, GroupCount: 1}}
+		State: exception.Open,
+	}, GroupCount: 1}}
 	w.store.receipts = []*store.LoggedReceipt{{
 		ID: receipt, Connection: 1, Kind: "receipt", ExternalID: []byte{0, 1}, Reference: -1, Status: "DELIVRD", State: "delivered",
 		Source: "12025550143", Dest: "SHOP", Parser: "smpp-receipt/1", Seq: 3, ReceivedAt: after(2 * time.Second),

@@ -123,7 +123,7 @@ func (h *house) household(name string) *household {
 		Outcome: message.OutcomeAccepted, ExternalID: []byte(o.externalID()),
 	}}
 	h.settle(answer, h.receipt(o, "delivered"), h.receipt(o, "undelivered"))
-	all, err := h.store.Exceptions(ctx, o.id, o.message, store.Page{Limit: 10})
+	all, err := h.store.Exceptions(ctx, o.id, store.ExceptionFilter{About: o.message}, store.Page{Limit: 10})
 	must(h.t, err)
 	if len(all) != 1 {
 		h.t.Fatalf("%d exceptions", len(all))

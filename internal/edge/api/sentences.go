@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/einmal/einmal/internal/domain/evidence"
+	"github.com/einmal/einmal/internal/domain/exception"
 	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/store"
 )
@@ -24,6 +25,7 @@ var sentences = map[evidence.EventKind]func(*story, *evidence.Event) string{
 	evidence.EventClosed:    closedSentence,
 	evidence.EventRestored:  restoredSentence,
 	evidence.EventRequeued:  requeuedSentence,
+	evidence.EventResolved:  resolvedSentence,
 }
 
 // story is what a sentence needs to know beside its event.
@@ -105,8 +107,9 @@ func lateSentence(s *story, e *evidence.Event) string {
 
 // matchWords say by what a receipt was matched with an attempt.
 var matchWords = map[string]string{
-	string(evidence.ByExternalID): ". It was matched by the provider's message id",
-	string(evidence.ByReference):  ". It was matched by our own reference: the provider has the message, although its answer had not come",
+	string(evidence.ByExternalID):   ". It was matched by the provider's message id",
+	string(evidence.ByNormalisedID): ". It was matched by the provider's message id, in the form that is declared",
+	string(evidence.ByReference):    ". It was matched by our own reference: the provider has the message, although its answer had not come",
 }
 
 func receiptSentence(s *story, e *evidence.Event) string {
@@ -180,6 +183,22 @@ func restoredSentence(*story, *evidence.Event) string {
 
 func requeuedSentence(*story, *evidence.Event) string {
 	return "A person said that it was not sent after the copy was taken. It is sent like any message that waits."
+}
+
+// resolvedSentence says what a person made of evidence that the gateway could not settle by itself.
+func resolvedSentence(s *story, e *evidence.Event) string {
+	what := "Evidence about " + s.which(e.Attempt, e.Part)
+	switch {
+	case !e.Receipt.IsZero():
+		what = "A receipt that reports " + reported(e)
+	case e.Detail["outcome"] != "":
+		what = fmt.Sprintf("An answer that says %s to %s", e.Detail["outcome"], s.which(e.Attempt, e.Part))
+	}
+	verdict := "nothing follows from it"
+	if e.Detail["action"] == string(exception.Attach) {
+		verdict = "it stands for " + s.which(e.Attempt, e.Part)
+	}
+	return fmt.Sprintf("%s was looked at by %s: %s (%s).", what, e.Detail["by"], verdict, e.Detail["reason"])
 }
 
 // reported is what a receipt says: its meaning where one is documented, and its own word.

@@ -58,6 +58,7 @@ var samples = map[evidence.EventKind][]map[string]string{
 	evidence.EventReceipt: {
 		{"status": "DELIVRD", "state": "delivered", "match": "external_id", "error_code": "000"},
 		{"status": "DELIVRD", "state": "delivered", "match": "own_reference"},
+		{"status": "DELIVRD", "state": "delivered", "match": "normalised_id"},
 		{"status": "UNDELIV", "state": "undelivered", "match": "external_id", "error_code": "001"},
 	},
 	evidence.EventRepeated:  {{"status": "DELIVRD", "state": "delivered"}, {"status": "ODD"}},
@@ -65,6 +66,12 @@ var samples = map[evidence.EventKind][]map[string]string{
 	evidence.EventConflict:  {{"status": "UNDELIV", "state": "undelivered"}, {"outcome": "rejected"}, {}},
 	evidence.EventOrphaned:  {{"open": "0"}, {"open": "1"}},
 	evidence.EventFailed:    {{"code": "content_destroyed"}, {"code": "content_unreadable"}, {"code": "0x0000000b"}, {}},
+	evidence.EventResolved: {
+		{"action": "attach", "by": "ops", "reason": "the carrier confirmed it", "status": "DELIVRD", "state": "delivered"},
+		{"action": "dismiss", "by": "ops", "reason": "a test of theirs", "status": "UNDELIV", "state": "undelivered"},
+		{"action": "attach", "by": "ops", "reason": "asked the carrier", "outcome": "accepted"},
+		{"action": "dismiss", "by": "ops", "reason": "seen"},
+	},
 	evidence.EventCancelled: {{"by": "checkout", "reason": "ordered by mistake"}, {}},
 }
 

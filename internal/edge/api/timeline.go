@@ -133,7 +133,7 @@ func (a *API) history(ctx context.Context, m *store.Message) ([]TimelineView, er
 	if err != nil {
 		return nil, err
 	}
-	exceptions, err := a.cfg.Store.Exceptions(ctx, tenant, id, store.Page{Limit: maxHistory})
+	exceptions, err := a.cfg.Store.Exceptions(ctx, tenant, store.ExceptionFilter{About: id}, store.Page{Limit: maxHistory})
 	if err != nil {
 		return nil, err
 	}

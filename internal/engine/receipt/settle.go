@@ -2,7 +2,6 @@ package receipt
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"github.com/einmal/einmal/internal/domain/evidence"
@@ -37,22 +36,7 @@ func (w *Worker) news(r *store.DueReceipt) store.News {
 	n := store.NewsOf(&r.LoggedReceipt)
 	n.Receipt.EchoDeclared = w.cfg.Connections[r.Connection].EchoesReference
 	n.GraceOver = r.Waited
-	n.HandsetE164 = handsetE164(r.Source)
 	return n
-}
-
-// handsetE164 reads the handset's address as an international number, "" if it is none: a national form could
-// be anybody's, and a pair that is only guessed helps nobody.
-func handsetE164(source string) string {
-	digits, international := strings.CutPrefix(source, "+")
-	if !international {
-		digits = strings.TrimPrefix(digits, "00")
-	}
-	const shortest, longest = 7, 15
-	if len(digits) < shortest || len(digits) > longest || digits[0] == '0' || strings.Trim(digits, "0123456789") != "" {
-		return ""
-	}
-	return "+" + digits
 }
 
 // settleNews settles receipts. One that the store cannot take is found by settling each alone.

@@ -72,7 +72,7 @@ func TestListsAreLedByWhatIsNamed(t *testing.T) {
 	checkPlan(t, db, q, d)
 	q, _ = decisionList(1, id, page)
 	checkPlan(t, db, q, d, "decision_by_time")
-	q, _ = exceptionList(1, id, page)
+	q, _ = exceptionList(exceptionClauses(1, store.ExceptionFilter{About: id}, page), page.Limit)
 	checkPlan(t, db, q, d, "exception_by_time")
 	q, _ = receiptsAbout(2, id, page)
 	checkPlan(t, db, q, d, "receipt_by_time")

@@ -102,28 +102,3 @@ func (s *Store) queryReceipts(ctx context.Context, q *template, args []any) ([]*
 	}, args...)
 	return all, unavailable(err)
 }
-
-// Exceptions implements store.Reader.
-func (s *Store) Exceptions(ctx context.Context, tenant ident.Partition, about ident.Message, p store.Page) ([]*store.ExceptionView, error) {
-	q, args := exceptionList(tenant, about, p)
-	var all []*store.ExceptionView
-	err := s.read().query(ctx, q, nil, func(res *sql.Rows) error {
-		var (
-			x                store.ExceptionView
-			id, msg, receipt []byte
-			open             int
-		)
-		err := res.Scan(&id, &x.Tenant, &x.Connection, &x.Kind, &x.At, &msg, &x.Attempt, &x.Part, &receipt, &x.Detail, &open, &x.GroupCount)
-		x.ID, x.Message, x.Receipt, x.Open = ident.Exception(keyFrom(id)), ident.Message(keyFrom(msg)), ident.Receipt(keyFrom(receipt)), open == 1
-		all = append(all, &x)
-		return err
-	}, args...)
-	return all, unavailable(err)
-}
-
-func exceptionList(tenant ident.Partition, about ident.Message, p store.Page) (*template, []any) {
-	clauses := append(ownOrAbout("x", tenant, about), after(p, "x.at", "x.id")...)
-	group := clause{sql: "g.tenant = x.tenant and g.connection = x.connection and g.kind = x.kind and g.hour = x.hour"}
-	return list(`select x.id, x.tenant, x.connection, x.kind, x.at, x.message_id, x.attempt, x.part, x.receipt_id, x.detail, x.open, g.count
-		from exception x cross join exception_group g`, "x.at desc, x.id desc", append(clauses, group), p.Limit)
-}

@@ -46,7 +46,14 @@ type settling struct {
 	eventsAsked []taking
 	eventsFound map[slot]held
 
+	resolving map[int]store.Resolution                 // of the given news, by their place
+	spaces    map[int64]int64                          // id spaces by connection, for resolutions
+	excepted  map[ident.Receipt]ident.Exception        // early receipts that a person has been told of; none: of a repeat
+	held      map[ident.Exception]*exception.Exception // that this batch may close, locked
+	applied   map[ident.Receipt]bool                   // receipts that had an effect
+
 	exceptions []exception.Exception
+	closed     []*exception.Exception
 	finished   []ident.Receipt // off the list of work
 	waiting    []ident.Receipt // on it until their grace is over
 	redact     []ident.Receipt // of messages whose text is a secret
@@ -56,12 +63,14 @@ func newSettling(t *tx, rules store.Rules, news []store.News) *settling {
 	return &settling{
 		t: t, rules: rules, news: news[:len(news):len(news)], given: len(news), out: make([]store.Settled, len(news)),
 		records: map[recordKey]*record{}, cases: map[ident.Message]*caseRow{}, owners: map[intent.Key][16]byte{},
+		excepted: map[ident.Receipt]ident.Exception{}, held: map[ident.Exception]*exception.Exception{}, applied: map[ident.Receipt]bool{},
 	}
 }
 
 func (z *settling) run(ctx context.Context) (err error) {
 	for _, step := range []func(context.Context) error{
-		z.lockIntake, z.lockRecords, z.gatherEarly, z.readMessages, z.lockRegisters, z.readClock, z.takeOverEvents, z.lockCases, z.fold, z.write,
+		z.lockIntake, z.lockRecords, z.gatherEarly, z.readMessages, z.lockRegisters, z.readClock, z.takeOverEvents, z.lockCases,
+		z.lockExceptions, z.fold, z.settleLost, z.write,
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -83,12 +92,14 @@ func (z *settling) fold(ctx context.Context) error {
 	for i := range z.news {
 		var err error
 		switch {
-		case i < z.given && z.out[i].Known:
+		case i < z.given && (z.out[i].Known || z.out[i].Err != nil):
 			continue
 		case z.news[i].Kind == evidence.Receipt:
 			err = z.foldReceipt(ctx, i)
+		case z.news[i].Kind == evidence.Resolved:
+			z.foldResolution(i)
 		default:
-			z.foldOther(i)
+			err = z.foldOther(ctx, i)
 		}
 		if err != nil {
 			return err
@@ -98,21 +109,25 @@ func (z *settling) fold(ctx context.Context) error {
 }
 
 // foldOther applies everything but a receipt to the message that it names.
-func (z *settling) foldOther(i int) {
+func (z *settling) foldOther(ctx context.Context, i int) error {
 	n := &z.news[i]
 	c := z.cases[n.Message]
 	if c == nil || n.Tenant != nil && *n.Tenant != c.Tenant {
 		z.out[i].Err = fault.New(fault.NotFound, "there is no such message")
-		return
+		return nil
+	}
+	if err := z.recall(ctx, c, n.Evidence); err != nil {
+		return err
 	}
 	z.out[i].Message, z.out[i].Case = n.Message, &c.Case
 	if err := z.apply(n, c); err != nil {
 		z.out[i].Err = err
-		return
+		return nil
 	}
 	if n.Kind == evidence.Outcome {
 		z.releaseReference(n, c)
 	}
+	return nil
 }
 
 // apply takes evidence that is no receipt. While the store is held nobody's wish counts and no validity ends: the
@@ -136,8 +151,11 @@ func (z *settling) apply(n *store.News, c *caseRow) error {
 var waits = map[evidence.Kind]bool{evidence.Cancel: true, evidence.ValidityEnded: true, evidence.Requeued: true}
 
 func evidenceFault(err error, s message.State) error {
-	if errors.Is(err, evidence.ErrNoAttempt) {
+	switch {
+	case errors.Is(err, evidence.ErrNoAttempt):
 		return fault.Wrap(err, fault.NotFound, "there is no such attempt")
+	case errors.Is(err, evidence.ErrNoMeaning):
+		return fault.Wrap(err, fault.State, "the receipt's status has no documented meaning on this connection: say which state it stands for")
 	}
 	if errors.Is(err, evidence.ErrHandedOver) {
 		return fault.Wrap(err, fault.State, "the message is %s, and a provider has a part of it or may have", s)

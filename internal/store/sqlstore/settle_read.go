@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"slices"
 
 	"github.com/einmal/einmal/internal/domain/evidence"
 	"github.com/einmal/einmal/internal/domain/intent"
@@ -11,7 +10,6 @@ import (
 	"github.com/einmal/einmal/internal/domain/policy"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
-	"github.com/einmal/einmal/internal/store"
 )
 
 // caseRow is a message under its lock, with what the store needs beside the case.
@@ -23,52 +21,6 @@ type caseRow struct {
 	before      message.State // as it was locked
 	outcomes    []message.Outcome
 	locked      bool
-}
-
-var (
-	readWaiting = define(`select i.receipt_id from {rows id bytes} cross join intake i where i.receipt_id = r.id order by i.receipt_id {skip}`)
-	readEarly   = define(`select ` + receiptColumns + ` from {rows id bytes} cross join receipt p where p.id = r.id order by p.seq`)
-)
-
-// gatherEarly finds receipts that came before the id that an outcome of this batch brings. One whose row is
-// locked is being settled by somebody who waits for our record and will find the candidate there.
-func (z *settling) gatherEarly(ctx context.Context) error {
-	wanted, seen := &rows{}, map[ident.Receipt]bool{}
-	for _, n := range z.news[:z.given] {
-		if n.Kind != evidence.Outcome || n.Outcome != message.OutcomeAccepted {
-			continue
-		}
-		z.identified(&n).each(func(r *record) {
-			for _, id := range r.waiting {
-				if !seen[id] && !z.has(id) {
-					seen[id] = true
-					wanted.add(id)
-				}
-			}
-		})
-	}
-	free := &rows{}
-	err := z.t.query(ctx, readWaiting, wanted, func(res *sql.Rows) error {
-		var id []byte
-		err := res.Scan(&id)
-		free.add(id)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	return z.t.query(ctx, readEarly, free, func(res *sql.Rows) error {
-		r, err := scanReceipt(res)
-		if err == nil {
-			z.news = append(z.news, store.NewsOf(r))
-		}
-		return err
-	})
-}
-
-// has reports whether the batch brings the receipt itself.
-func (z *settling) has(id ident.Receipt) bool {
-	return slices.ContainsFunc(z.news, func(n store.News) bool { return n.Kind == evidence.Receipt && n.Receipt.ID == id })
 }
 
 var readCases = define(`select m.id, m.tenant, m.connection, m.created_at, m.valid_until, m.receipt_until, m.event_bound, m.while_states,

@@ -2,14 +2,10 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
-	"fmt"
 	"slices"
 
 	"github.com/einmal/einmal/internal/domain/evidence"
 	"github.com/einmal/einmal/internal/domain/exception"
-	"github.com/einmal/einmal/internal/domain/message"
-	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/store"
 )
 
@@ -20,21 +16,24 @@ func (z *settling) foldReceipt(ctx context.Context, i int) error {
 	owner := z.owners[n.EventKey]
 	facts.Repeated = owner != [16]byte(facts.ID)
 	facts.TwoBases = z.rules.Profiles[n.Connection].IDs.TwoBases()
+	x, told := z.excepted[facts.ID]
+	if told && !z.mayClose(x) {
+		return nil // somebody has resolved it meanwhile
+	}
+	facts.Exception = x
 	m := z.rules.Correlate(&facts, z.candidatesByID(z.identified(n)), z.candidates(z.references(n, facts.Reference)))
+	if i < z.given {
+		z.out[i].Repeated = facts.Repeated
+	}
+	waits := m.Kind == exception.Unmatched && facts.Problem == "" && !n.GraceOver
 	switch {
 	case m.Found:
 		z.applyReceipt(i, &facts, m)
-	case facts.Problem != "":
-		z.exceptReceipt(n, exception.Unreadable, facts.Problem)
-	case m.Kind == exception.Unmatched && n.GraceOver:
-		return z.exceptUnmatched(ctx, n, m)
-	case m.Kind == exception.Unmatched:
+	case told: // it stays with its exception
+	case waits:
 		z.wait(i, &facts)
 	default:
-		z.exceptReceipt(n, m.Kind, m.Detail)
-	}
-	if i < z.given {
-		z.out[i].Repeated = facts.Repeated
+		return z.exceptReceipt(ctx, n, &facts, m)
 	}
 	return nil
 }
@@ -45,10 +44,14 @@ func (z *settling) applyReceipt(i int, facts *evidence.ReceiptFacts, m evidence.
 	facts.Quality = m.Quality
 	e := evidence.Evidence{Kind: evidence.Receipt, Message: c.Message, Attempt: m.Candidate.Attempt, Part: m.Candidate.Part, Receipt: facts}
 	if err := c.Apply(e, z.now); err != nil { // the candidate's attempt was read under its lock: a defect
-		z.exceptReceipt(n, exception.Unreadable, "the receipt could not be applied: "+err.Error())
+		z.except(n, exception.Unreadable, "the receipt could not be applied: "+err.Error())
 		return
 	}
 	part := partKey{c.Message, e.Attempt, e.Part}
+	z.applied[facts.ID] = true
+	if x := z.held[facts.Exception]; x != nil {
+		z.close(x, exception.Settled, exception.Resolution{Reason: "its receipt found its attempt", To: exception.Part(part)})
+	}
 	z.identified(n).each(func(r *record) {
 		r.addCandidate(part)
 		r.removeWaiting(facts.ID)
@@ -75,52 +78,7 @@ func (z *settling) wait(i int, facts *evidence.ReceiptFacts) {
 	}
 }
 
-func (z *settling) exceptReceipt(n *store.News, k exception.Kind, detail string) {
-	z.finish(n)
-	z.exceptions = append(z.exceptions, exception.Exception{
-		Kind: k, Tenant: installation, Connection: n.Connection, At: z.now, Receipt: n.Receipt.ID, Detail: detail,
-	})
-}
-
-const installation = store.Installation
-
-var findLost = define(`select m.id, m.tenant, a.attempt, a.part from message m join attempt_part a on a.message_id = m.id
-	where m.destination = {1} and m.connection = {2} and m.created_at > {3} and a.outcome = {4} order by m.created_at, m.id, a.attempt, a.part limit 20`)
-
-// exceptUnmatched makes the exception of a receipt for which no attempt was found. Where an attempt to the same
-// number has no answer, the two may be a pair, and one exception names both.
-func (z *settling) exceptUnmatched(ctx context.Context, n *store.News, m evidence.Match) error {
-	var pairs []exception.Exception
-	if n.HandsetE164 != "" {
-		err := z.t.query(ctx, findLost, nil, func(res *sql.Rows) error {
-			var (
-				id []byte
-				x  = exception.Exception{Kind: exception.LostAnswer, Connection: n.Connection, At: z.now, Receipt: n.Receipt.ID}
-			)
-			err := res.Scan(&id, &x.Tenant, &x.Attempt, &x.Part)
-			x.Message = ident.Message(keyFrom(id))
-			pairs = append(pairs, x)
-			return err
-		}, n.HandsetE164, n.Connection, z.now.Add(-z.rules.LookBack), message.OutcomeUnknown)
-		if err != nil {
-			return err
-		}
-	}
-	if len(pairs) == 0 {
-		z.exceptReceipt(n, m.Kind, m.Detail)
-		return nil
-	}
-	x := pairs[0]
-	x.Detail = "a receipt without a match says " + n.Receipt.Status + ", and this attempt to the same number has no answer: they may belong together"
-	if len(pairs) > 1 {
-		x.Detail += fmt.Sprintf(" (as may %d other attempts)", len(pairs)-1)
-	}
-	z.finish(n)
-	z.exceptions = append(z.exceptions, x)
-	return nil
-}
-
-// finish takes a receipt off the list of work, and off the record where it waited.
+// finish takes a receipt off the list of work, and off the records where it waited.
 func (z *settling) finish(n *store.News) {
 	z.finished = append(z.finished, n.Receipt.ID)
 	z.identified(n).each(func(r *record) { r.removeWaiting(n.Receipt.ID) })

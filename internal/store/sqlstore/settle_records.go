@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/einmal/einmal/internal/domain/evidence"
+	"github.com/einmal/einmal/internal/domain/exception"
 	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/store"
@@ -165,6 +166,10 @@ func (z *settling) idsOf(n *store.News) (external, normalised []byte, reference 
 		return n.Receipt.ExternalID, ids.OfReceipt(n.Receipt.ExternalID), n.Receipt.Reference
 	case n.Kind == evidence.Receipt:
 		return n.Receipt.ExternalID, ids.OfReceipt(n.Receipt.ExternalID), -1
+	case n.Kind == evidence.Resolved && n.Receipt != nil && n.Action == exception.Attach:
+		return n.Receipt.ExternalID, ids.OfReceipt(n.Receipt.ExternalID), -1
+	case n.Kind == evidence.Resolved && n.Outcome == message.OutcomeAccepted && n.Action == exception.Attach:
+		return n.ExternalID, ids.OfResponse(n.ExternalID), -1
 	case n.Kind == evidence.Outcome && n.Outcome == message.OutcomeAccepted:
 		return n.ExternalID, ids.OfResponse(n.ExternalID), n.Reference
 	case n.Kind == evidence.Outcome:

@@ -5,10 +5,7 @@ import (
 	"database/sql"
 	"slices"
 
-	"github.com/einmal/einmal/internal/domain/exception"
 	"github.com/einmal/einmal/internal/domain/intent"
-	"github.com/einmal/einmal/internal/ground/clock"
-	"github.com/einmal/einmal/internal/ground/ident"
 )
 
 var (
@@ -33,6 +30,7 @@ var (
 // write stores what the fold changed. Everything that is written here is locked already.
 func (z *settling) write(ctx context.Context) error {
 	parts, lost, states, closed := &rows{}, &rows{}, &rows{}, &rows{}
+	var opened []*caseRow
 	var events []ownedEvent
 	for _, c := range z.cases {
 		if !c.locked {
@@ -53,6 +51,9 @@ func (z *settling) write(ctx context.Context) error {
 				closed.add(intent.SpaceIntent, k, c.Message, z.now)
 			}
 		}
+		if c.OpenKey {
+			opened = append(opened, c)
+		}
 	}
 	for _, step := range []struct {
 		q *template
@@ -66,6 +67,9 @@ func (z *settling) write(ctx context.Context) error {
 		return err
 	}
 	if err := z.t.insertEvents(ctx, events); err != nil {
+		return err
+	}
+	if err := z.openKeys(ctx, opened); err != nil {
 		return err
 	}
 	return z.writeRest(ctx)
@@ -113,63 +117,6 @@ func (z *settling) writeIntake(ctx context.Context) error {
 		return err
 	}
 	_, err := z.t.exec(ctx, updateIntake, waiting, z.now.Add(z.rules.Grace))
-	return err
-}
-
-var (
-	countExceptions = define(`insert into exception_group (tenant, connection, kind, hour, count)
-		select tenant, connection, kind, hour, count from {rows tenant int, connection int, kind text, hour int, count int} where true
-		order by tenant, connection, kind, hour
-		on conflict (tenant, connection, kind, hour) do update set count = exception_group.count + excluded.count
-		returning tenant, connection, kind, hour, count`)
-	insertExceptions = define(`insert into exception (id, tenant, connection, kind, hour, at, message_id, attempt, part, receipt_id, detail, open)
-		select * from {rows id bytes, tenant int, connection int, kind text, hour int, at int, message_id bytes, attempt int, part int,
-		receipt_id bytes, detail text, open int}`)
-)
-
-type exceptionGroup struct {
-	Tenant     ident.Partition
-	Connection int64
-	Kind       exception.Kind
-	Hour       clock.Micros
-}
-
-func groupOf(x exception.Exception) exceptionGroup {
-	return exceptionGroup{x.Tenant, x.Connection, x.Kind, x.GroupHour()}
-}
-
-// writeExceptions counts them by group and keeps each one until its group is full.
-func (z *settling) writeExceptions(ctx context.Context) error {
-	counts := map[exceptionGroup]int64{}
-	for _, x := range z.exceptions {
-		counts[groupOf(x)]++
-	}
-	groups := &rows{}
-	for g, n := range counts {
-		groups.add(g.Tenant, g.Connection, g.Kind, g.Hour, n)
-	}
-	room := map[exceptionGroup]int64{}
-	err := z.t.query(ctx, countExceptions, groups, func(res *sql.Rows) error {
-		var (
-			g     exceptionGroup
-			count int64
-		)
-		err := res.Scan(&g.Tenant, &g.Connection, &g.Kind, &g.Hour, &count)
-		room[g] = exception.MaxPerGroup - (count - counts[g])
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	kept := &rows{}
-	for _, x := range z.exceptions {
-		g := groupOf(x)
-		if room[g]--; room[g] < 0 {
-			continue
-		}
-		kept.add(ident.NewException(x.Tenant), x.Tenant, x.Connection, x.Kind, g.Hour, x.At, x.Message, x.Attempt, x.Part, x.Receipt, x.Detail, true)
-	}
-	_, err = z.t.exec(ctx, insertExceptions, kept)
 	return err
 }
 

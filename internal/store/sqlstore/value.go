@@ -58,6 +58,8 @@ func plain(v any) any {
 		return string(v)
 	case exception.Kind:
 		return string(v)
+	case exception.State:
+		return int64(v)
 	case ident.Message:
 		return bytesOf(v)
 	case ident.Decision:

@@ -205,7 +205,7 @@ func testOtherTenants(t *testing.T, h Harness) {
 	must(t, err)
 	receipts, err := w.Receipts(ctx, other, o.Message, page)
 	must(t, err)
-	exceptions, err := w.Exceptions(ctx, other, o.Message, page)
+	exceptions, err := w.Exceptions(ctx, other, store.ExceptionFilter{About: o.Message}, page)
 	must(t, err)
 	messages, err := w.Messages(ctx, other, store.MessageFilter{ExternalID: "ot-1"}, page)
 	must(t, err)

@@ -230,9 +230,9 @@ func testExceptionsAreGrouped(t *testing.T, h Harness) {
 	if due, err := w.DueReceipts(context.Background(), 10); err != nil || len(due) != 0 {
 		t.Errorf("a receipt that was put off is due: %v", err)
 	}
-	all, err := w.Exceptions(context.Background(), w.tenant, ident.Message{}, store.Page{Limit: 100})
+	all, err := w.Exceptions(context.Background(), w.tenant, store.ExceptionFilter{}, store.Page{Limit: 100})
 	must(t, err)
-	if len(all) != 30 || all[0].GroupCount != 30 || !all[0].Open {
+	if len(all) != 30 || all[0].GroupCount != 30 || all[0].State != exception.Open {
 		t.Errorf("%d exceptions, group of %d", len(all), all[0].GroupCount)
 	}
 }

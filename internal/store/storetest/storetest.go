@@ -106,6 +106,16 @@ func Run(t *testing.T, h Harness) {
 		"RedactedReceipt":      testRedactedReceipt,
 		"OwnKeysAreDestroyed":  testOwnKeysAreDestroyed,
 		"ExceptionsAreGrouped": testExceptionsAreGrouped,
+		"ResolveConflict":      testResolveConflict,
+		"ResolveLostAnswer":    testResolveLostAnswer,
+		"ResolveUnmatched":     testResolveUnmatched,
+		"ResolveCandidates":    testResolveCandidates,
+		"ResolveRace":          testResolveRace,
+		"ExceptionSettles":     testExceptionSettlesItself,
+		"ContradictionOnce":    testContradictionOnce,
+		"CorrectionReopens":    testCorrectionReopensTheKey,
+		"UnmatchedHint":        testUnmatchedHint,
+		"ExceptionLists":       testExceptionLists,
 	})
 }
 

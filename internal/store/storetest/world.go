@@ -276,7 +276,7 @@ func (w *world) state(id ident.Message, want message.State) *store.Message {
 
 func (w *world) exceptions(want ...string) []*store.ExceptionView {
 	w.t.Helper()
-	all, err := w.Exceptions(context.Background(), w.tenant, ident.Message{}, store.Page{Limit: 100})
+	all, err := w.Exceptions(context.Background(), w.tenant, store.ExceptionFilter{}, store.Page{Limit: 100})
 	must(w.t, err)
 	var kinds []string
 	for _, x := range all {

@@ -58,7 +58,7 @@ func (h *History) readRest(ctx context.Context, s store.Store) (err error) {
 		return err
 	}
 	h.Exceptions, err = pages(func(p store.Page) ([]*store.ExceptionView, error) {
-		return s.Exceptions(ctx, h.Tenant, ident.Message{}, p)
+		return s.Exceptions(ctx, h.Tenant, store.ExceptionFilter{}, p)
 	}, func(x *store.ExceptionView) (clock.Micros, [16]byte) { return x.At, x.ID })
 	return err
 }

@@ -1,0 +1,34 @@
+package message
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// What is final moves by no evidence that arrives. It moves by a person's resolution, or by a rebuild after a parser
+// or a setting was mended, each an event of its own (R6). These are the moves that they may make beside those of the
+// tables: from anything of which an attempt was made, to what attempts and receipts can prove.
+var (
+	correctedFrom = []State{Pending, Sending, Accepted, EnRoute, Delivered, Undelivered, Rejected, Failed, Expired, Replaced, Cancelled, RetryDue, Unknown}
+	correctedTo   = []State{Accepted, EnRoute, Delivered, Undelivered, Rejected, Failed, Expired, Unknown}
+)
+
+// Corrects reports whether a person or a rebuild may take a message from one state to another.
+func Corrects(from, to State) bool {
+	return from != to && (Allowed(from, to) || slices.Contains(correctedFrom, from) && slices.Contains(correctedTo, to))
+}
+
+func correctionsText() string {
+	names := func(all []State) string {
+		words := make([]string, len(all))
+		for i, s := range all {
+			words[i] = s.String()
+		}
+		return strings.Join(words, ", ")
+	}
+	return fmt.Sprintf("\n### Corrections\n\nA person's resolution of an exception, or a rebuild from the log of receipts after a parser or a setting was "+
+		"mended, may\nalso move what is final. Each is an event of its own, *resolved* or *rebuilt*, and names who or what made it.\n\n"+
+		"From: %s.\n\nTo: %s.\n\nOf an attempt they may change the outcome to accepted, rejected or unknown, and the reported delivery to any other.\n",
+		names(correctedFrom), names(correctedTo))
+}
