@@ -3,6 +3,7 @@
 package interop
 
 import (
+	"fmt"
 	"net"
 	"strconv"
 	"strings"
@@ -12,9 +13,21 @@ import (
 	adapter "github.com/einmal/einmal/internal/provider/smpp"
 )
 
-// smsboxPort is where drive_smpp connects as Kannel's smsbox, whatever its configuration says. It ends three seconds
-// after its first connection if nothing listens there.
+// smsboxPort is where drive_smpp connects as Kannel's smsbox, a second after its first connection and whatever its
+// configuration says. Without anybody there it ends; a Kannel there would take it for its own and pass it messages.
 const smsboxPort = 13001
+
+// holdSmsboxPort listens there until the test ends. Another run of this test holds it for a second at most.
+func holdSmsboxPort(t *testing.T) {
+	t.Helper()
+	eventually(t, fmt.Sprintf("port %d of 127.0.0.1, which drive_smpp needs and another program has", smsboxPort), func() bool {
+		l, err := net.Listen("tcp", loopback(smsboxPort))
+		if err == nil {
+			t.Cleanup(func() { must(t, l.Close()) })
+		}
+		return err == nil
+	})
+}
 
 // TestGatewayAtDriveSMPP: Kannel's own message centre for tests knows no transceiver, gives no message ids, begins its
 // sequence numbers with 0 and sends a request of its own after each message. The gateway submits to it and takes what
@@ -22,9 +35,7 @@ const smsboxPort = 13001
 func TestGatewayAtDriveSMPP(t *testing.T) {
 	t.Parallel()
 	program := wanted(t, "EINMAL_TEST_DRIVE_SMPP", "Kannel's program drive_smpp")
-	if l, err := net.Listen("tcp", loopback(smsboxPort)); err == nil {
-		t.Cleanup(func() { l.Close() }) // else somebody else listens there, which does as well
-	}
+	holdSmsboxPort(t)
 	const messages = 5
 	at := freePorts(t, 1)[0]
 	log := run(t, program, "-v", "0", "-p", strconv.Itoa(at), "-m", strconv.Itoa(messages))

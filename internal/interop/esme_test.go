@@ -99,21 +99,21 @@ func TestOthersSubmit(t *testing.T) {
 		long := strings.Repeat("A longer text. ", 20)
 		for _, part := range []struct {
 			esm, coding uint8
-			text        string
+			shown       string // the latest that the handset has then
 			octets      []byte
 			tlvs        []tlv
 		}{
 			{0, gsm.CodingUCS2, "Привет 😀", []byte("\x04\x1f\x04\x40\x04\x38\x04\x32\x04\x35\x04\x42\x00\x20\xd8\x3d\xde\x00"), nil},
-			{wire.ESMUDHI, 0, "One, ", []byte("\x05\x00\x03\xcc\x02\x01One, "), nil},
-			{wire.ESMUDHI, 0, "two", []byte("\x05\x00\x03\xcc\x02\x02two"), nil},
+			{wire.ESMUDHI, 0, "Привет 😀", []byte("\x05\x00\x03\xcc\x02\x01One, "), nil},
+			{wire.ESMUDHI, 0, "One, two", []byte("\x05\x00\x03\xcc\x02\x02two"), nil},
 			{0, 0, long, nil, []tlv{octets(wire.TagMessagePayload, []byte(long))}},
 		} {
 			fields := submission("00", part.coding, part.octets)
 			fields["esm_class"] = part.esm
 			p.receipt(p.accepted(p.request("submit_sm", fields, part.tlvs...)))
 			received := s.Handset("12025550100")
-			if got := received[len(received)-1].Text; got != part.text {
-				t.Errorf("the handset shows %q, want %q", got, part.text)
+			if got := received[len(received)-1].Text; got != part.shown {
+				t.Errorf("the handset shows %q, want %q", got, part.shown)
 			}
 		}
 		if refused := p.request("submit_sm", submission("02", 0, []byte("x"))); refused.Status != uint32(wire.StatusInvDestAddr) {
