@@ -74,10 +74,15 @@ func (c *connection) bound() {
 }
 
 func (c *connection) submit(text string) <-chan provider.Outcome {
+	return c.submitPart(text, provider.Segment{})
+}
+
+func (c *connection) submitPart(text string, part provider.Segment) <-chan provider.Outcome {
 	outcomes := make(chan provider.Outcome, 2)
 	cut, _ := gsm.Split(text, gsm.Reference8)
 	c.Submit(provider.Submission{
-		Attempt: "att_1", Source: "SHOP", Destination: "+12025550100", Text: text, DataCoding: cut.DataCoding, Reference: 4711, HasReference: true,
+		Attempt: "att_1", Source: "SHOP", Destination: "+12025550100", Text: text, DataCoding: cut.DataCoding, Segment: part,
+		Reference: 4711, HasReference: true,
 		Validity: time.Hour, Deadline: time.Now().Add(time.Minute),
 	}, func(o provider.Outcome) { outcomes <- o })
 	return outcomes
