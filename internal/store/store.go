@@ -42,6 +42,7 @@ type Store interface {
 	Slots
 	Incarnations
 	Stops
+	Watcher
 	// Now is the store's clock.
 	Now(ctx context.Context) (clock.Micros, error)
 	// Ping reports whether the store answers and its schema is this release's.

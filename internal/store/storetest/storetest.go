@@ -99,6 +99,7 @@ func Run(t *testing.T, h Harness) {
 		"HotRows":              testHotRows,
 		"Feed":                 testFeed,
 		"Lists":                testLists,
+		"Versions":             testVersions,
 		"RedactedReceipt":      testRedactedReceipt,
 		"OwnKeysAreDestroyed":  testOwnKeysAreDestroyed,
 		"ExceptionsAreGrouped": testExceptionsAreGrouped,
