@@ -18,6 +18,7 @@ import (
 	"github.com/einmal/einmal/internal/engine/outbound"
 	"github.com/einmal/einmal/internal/engine/receipt"
 	"github.com/einmal/einmal/internal/engine/relay"
+	"github.com/einmal/einmal/internal/engine/watch"
 	"github.com/einmal/einmal/internal/ground/chaos"
 	"github.com/einmal/einmal/internal/ground/fault"
 	"github.com/einmal/einmal/internal/ground/ident"
@@ -38,6 +39,7 @@ type App struct {
 
 	lock     *os.File
 	store    store.Store
+	hub      *watch.Hub
 	identity *secret.Identity
 	sealer   *secret.Sealer
 	tenant   ident.Partition
@@ -112,6 +114,8 @@ func (a *App) openStore(ctx context.Context) (err error) {
 	if a.store, err = OpenStore(ctx, a.cfg, a.log, count); err != nil {
 		return err
 	}
+	a.hub = watch.New(watch.Config{Store: a.store, Log: a.log})
+	a.store = watch.Store{Store: a.store, Hub: a.hub}
 	if err := refuseLostKeys(ctx, a.store, keysFolder(a.cfg)); err != nil {
 		return err
 	}
@@ -156,7 +160,7 @@ func (a *App) listen(context.Context) (err error) {
 		return fmt.Errorf("the address %s cannot be listened on: choose another with --listen (%w)", a.cfg.Listen.HTTP, err)
 	}
 	a.api = api.New(api.Config{
-		Store: a.store, Outbound: a.outbound, Contents: contents{a.store, outbound.NewContents(a.sealer)}, Identity: a.identity,
+		Store: a.store, Outbound: a.outbound, Watch: a.hub, Contents: contents{a.store, outbound.NewContents(a.sealer)}, Identity: a.identity,
 		Clock: nodeClock(), Ready: a.Ready, Simulated: a.simulated, Phones: a.phones(), Installation: a.tenant,
 		DeliveredMeans: map[int64]string{a.connection.id: a.connection.cfg.Receipts.DeliveredMeans},
 		Metrics:        a.metrics, Log: a.log,
@@ -171,6 +175,7 @@ func (a *App) startFlows(ctx context.Context) error {
 		return err
 	}
 	background := context.WithoutCancel(ctx)
+	a.hub.Start(background)
 	a.relay.Start(background)
 	a.receipts.Start(background)
 	a.sweeper.Start(background)
@@ -208,6 +213,7 @@ func (a *App) Stop(ctx context.Context) error {
 	a.sweeper.Stop()
 	a.janitor.stop()
 	a.relay.Stop()
+	a.hub.Stop()
 	return errors.Join(err, a.abandon())
 }
 

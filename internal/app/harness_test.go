@@ -66,7 +66,7 @@ func start(t *testing.T, c app.Config) *gateway {
 	b, err := os.ReadFile(a.AdminKeyFile())
 	must(t, err)
 	g := &gateway{App: a, t: t, cfg: c, key: strings.TrimSpace(string(b)), client: &http.Client{
-		Transport: &http.Transport{MaxConnsPerHost: 20, MaxIdleConnsPerHost: 20}, Timeout: 30 * time.Second,
+		Transport: &http.Transport{MaxConnsPerHost: 20, MaxIdleConnsPerHost: 20}, Timeout: 40 * time.Second,
 	}}
 	t.Cleanup(g.stop)
 	return g
@@ -152,17 +152,13 @@ func alert(event, to string) map[string]any {
 	return map[string]any{"to": to, "purpose": "alert", "event": map[string]any{"id": event, "version": "1"}, "text": "Attention, please."}
 }
 
-// await polls a message until it has one of the states: what happens to it is made elsewhere, and the API is
-// how anybody learns of it.
+// await waits until a message has the state.
 func (g *gateway) await(id, state string) reply {
 	g.t.Helper()
-	var last reply
-	for end := time.Now().Add(30 * time.Second); time.Now().Before(end); <-time.After(20 * time.Millisecond) {
-		if last = g.call(http.MethodGet, "/v1/messages/"+id, nil); last.at("state") == state {
-			return last
-		}
+	last := g.call(http.MethodGet, "/v1/messages/"+id+"?wait=30s&state="+state, nil)
+	if last.at("state") != state {
+		g.t.Fatalf("%s is %q, want %q: %s", id, last.at("state"), state, g.call(http.MethodGet, "/v1/messages/"+id+"/timeline", nil).Raw)
 	}
-	g.t.Fatalf("%s is %q, want %q: %s", id, last.at("state"), state, g.call(http.MethodGet, "/v1/messages/"+id+"/timeline", nil).Raw)
 	return last
 }
 

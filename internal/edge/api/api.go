@@ -26,6 +26,7 @@ import (
 type Config struct {
 	Store    Store
 	Outbound Outbound
+	Watch    Watch
 	Contents Contents
 	Identity *secret.Identity
 	Clock    clock.Clock // ages looked-up keys, and nothing else

@@ -62,6 +62,8 @@ type fakeStore struct {
 var errDown = fault.New(fault.Unavailable, "the store cannot be reached").After(1500 * time.Millisecond)
 
 func (f *fakeStore) Message(_ context.Context, tenant ident.Partition, id ident.Message) (*store.Message, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if f.message.Tenant != tenant || f.message.ID != id {
 		return nil, fault.New(fault.NotFound, "no such message")
 	}
@@ -254,6 +256,7 @@ type world struct {
 	store    *fakeStore
 	outbound *fakeOutbound
 	phones   *fakePhones
+	watch    *fakeWatch
 	clock    *clock.Manual
 	log      *bytes.Buffer
 	notReady error
@@ -263,12 +266,12 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	w := &world{
 		t: t, store: &fakeStore{keys: map[string]store.APIKey{}, message: sampleMessage()}, outbound: &fakeOutbound{},
-		phones: &fakePhones{}, clock: clock.NewManual(epoch), log: &bytes.Buffer{},
+		phones: &fakePhones{}, watch: newFakeWatch(), clock: clock.NewManual(epoch), log: &bytes.Buffer{},
 	}
 	w.outbound.message = w.store.message
 	w.outbound.answer = outbound.Answer{Result: intent.Result{Kind: intent.Decided, Decision: sampleDecision()}, Simulated: true, Parts: 1, Encoding: outbound.GSM7}
 	w.api = New(Config{
-		Store: w.store, Outbound: w.outbound, Contents: fakeContents{}, Identity: identity, Clock: w.clock,
+		Store: w.store, Outbound: w.outbound, Watch: w.watch, Contents: fakeContents{}, Identity: identity, Clock: w.clock,
 		Ready: func(context.Context) error { return w.notReady }, Simulated: true, Phones: w.phones, Installation: tenantA,
 		Metrics: telemetry.NewMetrics(), Log: telemetry.NewLogger(w.log, telemetry.JSON, slog.LevelDebug),
 	})

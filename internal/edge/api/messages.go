@@ -87,18 +87,6 @@ type oneIn struct {
 	ID string `path:"id"`
 }
 
-func (a *API) getMessage(ctx context.Context, in *oneIn) (OneMessageView, error) {
-	id, err := parseID[ident.Message](in.ID)
-	if err != nil {
-		return OneMessageView{}, err
-	}
-	m, err := a.cfg.Store.Message(ctx, principalOf(ctx).Tenant, id)
-	if err != nil {
-		return OneMessageView{}, err
-	}
-	return a.oneMessage(ctx, m)
-}
-
 // parseID reads an id of a path. What is no id is nothing that exists.
 func parseID[ID ~[16]byte, P interface {
 	*ID

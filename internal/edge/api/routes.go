@@ -16,7 +16,7 @@ import (
 func (a *API) register() {
 	a.registerSubmit()
 	add(a, op("GET", "/v1/messages", "list-messages", "Messages", "Find messages"), ScopeRead, a.listMessages)
-	add(a, op("GET", "/v1/messages/{id}", "get-message", "Messages", "One message with its attempts"), ScopeRead, a.getMessage)
+	add(a, patient(op("GET", "/v1/messages/{id}", "get-message", "Messages", "One message with its attempts")), ScopeRead, a.getMessage)
 	add(a, op("GET", "/v1/messages/{id}/timeline", "get-timeline", "Messages", "Everything that happened to a message, in order"), ScopeRead, a.getTimeline)
 	add(a, withBody(op("POST", "/v1/messages/{id}/cancel", "cancel-message", "Messages", "Take a message back that was not sent yet"), a.schema(cancelBody{})), ScopeSend, a.cancelMessage)
 	add(a, op("GET", "/v1/decisions", "list-decisions", "Decisions", "Find decisions"), ScopeRead, a.listDecisions)
