@@ -81,6 +81,7 @@ type Connection struct {
 	EnquireLink     Duration `yaml:"enquire_link"`     // silence before the link is tested
 	Lookup          Lookup   `yaml:"lookup"`
 	Receipts        Declared `yaml:"receipts,omitempty"` // what is known of its receipts
+	Long            Long     `yaml:"long"`               // texts of more than one part
 	// For the simulator.
 	Ledger      string   `yaml:"ledger,omitempty"` // file to which it writes what it accepted
 	NoEcho      bool     `yaml:"no_echo,omitempty"`
@@ -162,6 +163,7 @@ func (k Connection) withDefaults() Connection {
 	if k.Kind == kindSimulator && !k.NoEcho && len(k.Lookup.By) == 0 {
 		k.Lookup = Lookup{By: []string{lookupOwnReference}, Source: "the simulator echoes user_message_reference"}
 	}
+	k.Long = k.Long.withDefaults()
 	if k.Window == 0 {
 		k.Window = 10 // what operators commonly allow
 		if k.Kind == kindSimulator {
@@ -233,6 +235,9 @@ func (k Connection) check() error {
 	}
 	if err := k.Receipts.check(); err != nil {
 		return fmt.Errorf("receipts.%w", err)
+	}
+	if err := k.Long.check(); err != nil {
+		return fmt.Errorf("long.%w", err)
 	}
 	switch k.Kind {
 	case kindSimulator:

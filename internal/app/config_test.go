@@ -75,6 +75,10 @@ func TestWrongConfig(t *testing.T) {
 		"connections: {a: {kind: simulator, receipts: {confirmed: {by: ops, on: today}}}}":       "2026-11-01",
 		"connections: {a: {kind: simulator, receipts: {confirmed: {on: 2026-11-01}}}}":           "by whom",
 		"connections: {a: {kind: simulator, receipts: {format: text}}}":                          "format",
+		"connections: {a: {kind: simulator, receipts: {parts: last}}}":                           "all or first",
+		"connections: {a: {kind: simulator, long: {most_parts: 256}}}":                           "from 1 to 255",
+		"connections: {a: {kind: simulator, long: {joined_by: udh}}}":                            "udh8, udh16, sar, payload",
+		"connections: {a: {kind: simulator, long: {send: at_once}}}":                             "first_gates or together",
 		"receipts: {grace: 5s}": "response_timeout",
 		"connections: {a: {kind: simulator}, b: {kind: simulator}}": "one connection",
 	} {

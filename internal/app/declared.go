@@ -14,6 +14,9 @@ type Declared struct {
 	// DeliveredMeans is what stands behind "delivered": the handset has it, or the carrier's network does.
 	DeliveredMeans string `yaml:"delivered_means,omitempty"`
 	IDs            IDs    `yaml:"ids,omitempty"`
+	// Parts says for which parts of a long message receipts come: all, or the first alone, which then speaks for the
+	// others.
+	Parts string `yaml:"parts,omitempty"`
 	// Zone is where the carrier's clock stands, such as UTC or Europe/Berlin.
 	Zone string `yaml:"zone,omitempty"`
 	// States are the carrier's own statuses and what each means; Errors its error codes, in its words.
@@ -56,6 +59,9 @@ const (
 func (d Declared) check() error {
 	if d.DeliveredMeans != "" && d.DeliveredMeans != meansHandset && d.DeliveredMeans != meansNetwork {
 		return fmt.Errorf("delivered_means: write handset or network")
+	}
+	if d.Parts != "" && d.Parts != receiptsOfAll && d.Parts != receiptsOfFirst {
+		return fmt.Errorf("parts: write %s or %s", receiptsOfAll, receiptsOfFirst)
 	}
 	ids, err := d.IDs.read()
 	if err != nil {

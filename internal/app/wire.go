@@ -101,7 +101,10 @@ func (a *App) buildFlows(context.Context) error {
 	a.sweeper = dispatch.NewSweeper(dispatch.SweepConfig{Store: a.store, Rules: a.rules(), Log: a.log, Metrics: dispatched, Committed: a.swept})
 	a.dispatch = dispatch.New(dispatch.Config{
 		Node: a.node, Provider: a.carrier, Store: a.store, Open: outbound.NewContents(a.sealer).Open, Rules: a.rules(),
-		Connection:      dispatch.Connection{ID: c.id, IDSpace: c.space, Name: c.name, EchoesReference: echo, Simulated: a.simulated},
+		Connection: dispatch.Connection{
+			ID: c.id, IDSpace: c.space, Name: c.name, EchoesReference: echo, Simulated: a.simulated,
+			Together: c.cfg.Long.Send == sendTogether, OneReceipt: c.cfg.Receipts.Parts == receiptsOfFirst,
+		},
 		Addressing:      smpp.Config{}.Addressing,
 		ResponseTimeout: time.Duration(c.cfg.ResponseTimeout), Committed: a.relay.Wake, Log: a.log, Metrics: dispatched,
 	})
@@ -113,7 +116,7 @@ func (a *App) buildFlows(context.Context) error {
 	a.outbound = outbound.New(outbound.Config{
 		Store: a.store, Identity: a.identity, Sealer: a.sealer, Clock: nodeClock(), Sender: a.cfg.Sender, RefuseUnassigned: a.cfg.Destinations.Unassigned == refuse,
 		Policy:     brought,
-		Connection: outbound.Connection{ID: c.id, Simulated: a.simulated}, Batch: Batching(a.cfg), Wake: a.decided,
+		Connection: outbound.Connection{ID: c.id, Simulated: a.simulated, Long: c.cfg.Long.limits()}, Batch: Batching(a.cfg), Wake: a.decided,
 		Log: a.log, Metrics: a.metrics.Registerer(),
 	})
 	a.janitor = newJanitor(a.store, a.log)

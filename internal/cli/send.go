@@ -131,8 +131,21 @@ type sent struct {
 		ID    string `json:"id"`
 		State string `json:"state"`
 	} `json:"message"`
-	Simulated bool `json:"simulated"`
-	DryRun    bool `json:"dry_run"`
+	Simulated bool   `json:"simulated"`
+	DryRun    bool   `json:"dry_run"`
+	Parts     int    `json:"parts"`
+	Encoding  string `json:"encoding"`
+	UnitsLeft int    `json:"units_left"`
+}
+
+// showSize says what a text takes where that is asked for, or is more than people think.
+func showSize(env *Env, got *sent) {
+	switch {
+	case got.DryRun && got.Parts > 0:
+		_, _ = fmt.Fprintf(env.Stdout, "parts: %d, as %s, with room for %d more\n", got.Parts, clean(got.Encoding), got.UnitsLeft)
+	case got.Parts > 1:
+		_, _ = fmt.Fprintf(env.Stdout, "parts: %d, as %s\n", got.Parts, clean(got.Encoding))
+	}
 }
 
 func showAnswer(env *Env, a *answer) error {
@@ -149,6 +162,7 @@ func showAnswer(env *Env, a *answer) error {
 		_, _ = fmt.Fprint(env.Stdout, ", as answered before")
 	}
 	_, _ = fmt.Fprintf(env.Stdout, "\n%s\n", clean(d.Explanation))
+	showSize(env, &got)
 	if got.Message != nil {
 		_, _ = fmt.Fprintf(env.Stdout, "message %s: %s\n", clean(got.Message.ID), s.state(got.Message.State))
 		next := "timeline " + clean(got.Message.ID)

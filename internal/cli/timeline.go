@@ -47,6 +47,28 @@ func showTimeline(env *Env, id string, story *api.Timeline) {
 		env.hanging(fmt.Sprintf("%14s  ", "+"+span(l.AfterMs)), summary)
 	}
 	env.hanging(fmt.Sprintf("%14s  ", "now"), s.bold(clean(story.Outlook)))
+	showParts(env, story.ByPart)
+}
+
+// showParts lists the parts of a long message.
+func showParts(env *Env, parts []api.PartView) {
+	if len(parts) < 2 {
+		return
+	}
+	or := func(s *string, otherwise string) string {
+		if s == nil {
+			return otherwise
+		}
+		return clean(*s)
+	}
+	rows := [][]string{{"PART", "ATTEMPTS", "OUTCOME", "DELIVERY", "MESSAGE ID"}}
+	for _, p := range parts {
+		rows = append(rows, []string{
+			fmt.Sprint(p.Part), fmt.Sprint(p.Attempts), or(p.Outcome, "waits"), or(p.Delivery, "-"), or(p.ExternalID, "-"),
+		})
+	}
+	_, _ = fmt.Fprintln(env.Stdout)
+	table(env.Stdout, rows)
 }
 
 // span writes milliseconds in the two units that matter.
@@ -72,7 +94,7 @@ func wholeTimeline(ctx context.Context, gateway *client, id string) (*api.Timeli
 		if _, err := gateway.get(ctx, path, &page); err != nil {
 			return nil, err
 		}
-		story.Data, story.Outlook = append(story.Data, page.Data...), page.Outlook
+		story.Data, story.Outlook, story.Parts = append(story.Data, page.Data...), page.Outlook, page.Parts
 		if page.Next == nil {
 			return story, nil
 		}

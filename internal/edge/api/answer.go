@@ -43,9 +43,12 @@ func appendAnswer(b []byte, a *outbound.Answer) []byte {
 	b = appendSnapshot(b, &d.Message, !a.DryRun || d.Action != intent.Allow)
 	b = append(b, `,"channel":"sms","simulated":`...)
 	b = strconv.AppendBool(b, a.Simulated)
-	if a.DryRun {
-		b = strconv.AppendInt(append(b, `,"dry_run":true,"parts":`...), int64(a.Parts), 10)
+	if a.Parts > 0 {
+		b = strconv.AppendInt(append(b, `,"parts":`...), int64(a.Parts), 10)
 		b = appendMember(b, `,"encoding":`, string(a.Encoding))
+	}
+	if a.DryRun {
+		b = strconv.AppendInt(append(b, `,"dry_run":true,"units_left":`...), int64(a.UnitsLeft), 10)
 	}
 	return append(b, "}\n"...)
 }

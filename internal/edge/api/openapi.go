@@ -74,7 +74,7 @@ type (
 		Event         *submitEvent      `json:"event,omitempty" doc:"The business event; which parts are needed is the purpose's."`
 		Sender        string            `json:"sender,omitempty" doc:"A name of up to 11 characters, a short code or a number; else the gateway's default." example:"SHOP"`
 		Template      *submitTemplate   `json:"template,omitempty"`
-		Text          string            `json:"text" doc:"One part: 160 characters of the GSM alphabet, or 70 of any."`
+		Text          string            `json:"text" doc:"One part has 160 characters of the GSM alphabet, or 70 if any other is among them; each part of a longer text has 153 or 67. The connection limits the number of parts, to 10 by default."`
 		CorrelationID string            `json:"correlation_id,omitempty" example:"checkout-77f1"`
 		ValidFor      string            `json:"valid_for,omitempty" doc:"How long it may wait to be sent." example:"1h"`
 		Metadata      map[string]string `json:"metadata,omitempty" doc:"Echoed; means nothing to the gateway."`
@@ -95,9 +95,10 @@ type (
 		Message   *answerMessage `json:"message" doc:"null only in a dry run that would allow."`
 		Channel   string         `json:"channel"`
 		Simulated bool           `json:"simulated"`
+		Parts     int            `json:"parts,omitempty" doc:"How many parts the request's text is sent in."`
+		Encoding  string         `json:"encoding,omitempty" doc:"How it goes over the air: gsm7 or ucs2. Accept unknown values."`
 		DryRun    bool           `json:"dry_run,omitempty"`
-		Parts     int            `json:"parts,omitempty" doc:"In a dry run: how many parts the text has."`
-		Encoding  string         `json:"encoding,omitempty" doc:"In a dry run: gsm7 or ucs2."`
+		UnitsLeft int            `json:"units_left,omitempty" doc:"In a dry run: how many more units the last part has room for: septets in gsm7, where characters such as € and { take two; units of UTF-16 in ucs2."`
 	}
 	answerDecision struct {
 		ID            *string `json:"id" doc:"null in a dry run."`

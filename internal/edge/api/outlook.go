@@ -19,7 +19,7 @@ var outlooks = map[message.State]func(*store.Message) string{
 	message.Delivered:   always("The provider reports it delivered. That does not mean that somebody has read it."),
 	message.Undelivered: undeliveredOutlook,
 	message.Rejected:    always("The provider refused it, so nothing was sent."),
-	message.Failed:      always("It was not sent, and nothing more is tried."),
+	message.Failed:      failedOutlook,
 	message.Expired:     expiredOutlook,
 	message.Replaced:    always("A newer version of the same event took its place before it was sent."),
 	message.Cancelled:   always("It was taken back before it was sent."),
@@ -33,10 +33,21 @@ func outlook(m *store.Message) string {
 	if !ok {
 		return "Its state is " + m.State.String() + "."
 	}
+	words := say(m) + partWords(m)
 	if m.Final {
-		return say(m) + " Nothing more is owed."
+		words += " Nothing more is owed."
 	}
-	return say(m)
+	return words
+}
+
+func failedOutlook(m *store.Message) string {
+	switch {
+	case m.Progress().Taken == 0:
+		return "It was not sent, and nothing more is tried."
+	case m.Final:
+		return "It was sent in part, and the rest never will be."
+	}
+	return "It was sent in part, and the rest never will be. Receipts of what was sent may come until " + clockWords(m.ReceiptUntil) + "."
 }
 
 func always(words string) func(*store.Message) string {
@@ -52,6 +63,9 @@ func pendingOutlook(m *store.Message) string {
 	if len(m.Attempts) == 0 {
 		return "It waits to be sent," + until
 	}
+	if m.Progress().Taken > 0 {
+		return "It was sent in part. The rest follows by itself, until " + clockWords(m.ValidUntil) + " at the latest; then it has failed."
+	}
 	return "No provider has taken it yet. Another attempt follows by itself," + until
 }
 
@@ -60,7 +74,12 @@ func retryOutlook(m *store.Message) string {
 }
 
 func acceptedOutlook(m *store.Message) string {
-	if m.Final {
+	switch some := m.Progress().Delivered > 0; {
+	case some && m.Final:
+		return "The provider had it, and receipts came for some of its parts alone: whether all of it was delivered is not known."
+	case some:
+		return "The provider has it. " + mayCome(m) + "it ends as accepted."
+	case m.Final:
 		return "The provider had it, and no receipt came while one could: whether it was delivered is not known."
 	}
 	return "The provider has it and has reported no delivery. " + mayCome(m) + "it ends as accepted."

@@ -35,11 +35,7 @@ type story struct {
 }
 
 func storyOf(m *store.Message, names map[int64]string) *story {
-	s := &story{names: names, parts: 1}
-	for i := range m.Attempts {
-		s.parts = max(s.parts, m.Attempts[i].Part)
-	}
-	return s
+	return &story{names: names, parts: uint16(partsOf(m).Parts)} // at most 255
 }
 
 // which names an attempt, and of a long message its part.
@@ -150,19 +146,25 @@ var lostTexts = map[string]string{
 
 // failedSentence says why a message never can be sent. The text's codes are the gateway's own and not a
 // provider's.
-func failedSentence(_ *story, e *evidence.Event) string {
-	code := e.Detail["code"]
+func failedSentence(s *story, e *evidence.Event) string {
+	code, what := e.Detail["code"], "It was not sent"
+	if s.parts > 1 && e.Part > 0 {
+		what = "Nothing of " + s.which(e.Attempt, e.Part) + " was sent"
+	}
 	words, lost := lostTexts[code]
 	switch {
 	case lost:
-		return fmt.Sprintf("It was not sent: its text cannot be opened any more (%s).", words)
+		return fmt.Sprintf("%s: the text cannot be opened any more (%s).", what, words)
 	case code == "":
-		return "It was not sent, and nothing more will be tried."
+		return what + ", and nothing more will be tried."
 	}
-	return fmt.Sprintf("It was not sent, and nothing more will be tried (%s).", joined(code, e.Detail["name"]))
+	return fmt.Sprintf("%s, and nothing more will be tried (%s).", what, joined(code, e.Detail["name"]))
 }
 
-func expiredSentence(*story, *evidence.Event) string {
+func expiredSentence(_ *story, e *evidence.Event) string {
+	if e.To == message.Failed {
+		return "Parts of it waited longer than it was valid, and were not sent."
+	}
 	return "It waited longer than it was valid, and was not sent."
 }
 

@@ -24,7 +24,7 @@ func TestAllowedAnswersCreatedAndTheReplayIsTheSame(t *testing.T) {
 	want := `{"decision":{"id":"dec_01020300000000000000000000000000","action":"allow","class":"new_intent","reason":"no_equivalent",` +
 		`"rule":"order_confirmation.window","policy_version":"builtin@1","explanation":"No message for the same \"key\" is known.",` +
 		`"window_ends":"2026-12-31T11:00:00Z","same_text":null,"mode":"enforce","would":null,"compared_with":null,"mapped_by":null},"guards":[],"message":{"id":"msg_09000000000000000000000000000000",` +
-		`"state":"pending","reported_delivery":null,"verified":null,"attempts":0},"channel":"sms","simulated":true}` + "\n"
+		`"state":"pending","reported_delivery":null,"verified":null,"attempts":0},"channel":"sms","simulated":true,"parts":1,"encoding":"gsm7"}` + "\n"
 	if first.Body.String() != want {
 		t.Errorf("%s", first.Body)
 	}
@@ -61,7 +61,7 @@ func TestDryRunNamesNothingThatWasNotStored(t *testing.T) {
 	w := newWorld(t)
 	w.outbound.answer.DryRun = true
 	rec := w.call("POST", "/v1/messages", w.admin, strings.Replace(ordinary, "{", `{"dry_run":true,`, 1))
-	for _, want := range []string{`"decision":{"id":null`, `"message":null`, `"dry_run":true,"parts":1,"encoding":"gsm7"`} {
+	for _, want := range []string{`"decision":{"id":null`, `"message":null`, `"parts":1,"encoding":"gsm7","dry_run":true,"units_left":0`} {
 		if rec.Code != 200 || !strings.Contains(rec.Body.String(), want) {
 			t.Errorf("no %s in %d %s", want, rec.Code, rec.Body)
 		}

@@ -70,6 +70,7 @@ type Timeline struct {
 	Data    []TimelineView `json:"data" nullable:"false"`
 	Next    *string        `json:"next" doc:"Give it as after to get the next page; null: there is none."`
 	Outlook string         `json:"outlook" doc:"What is known of the message now, what is still owed and what happens next, in plain words."`
+	Parts
 }
 
 func (a *API) getTimeline(ctx context.Context, in *timelineIn) (Timeline, error) {
@@ -98,6 +99,7 @@ func (a *API) getTimeline(ctx context.Context, in *timelineIn) (Timeline, error)
 		return -1
 	})
 	page := timelinePage(all[from:], in.Limit)
+	page.Parts = partsOf(m)
 	page.Outlook, _, err = a.prospect(ctx, m)
 	return page, err
 }

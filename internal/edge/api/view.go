@@ -63,13 +63,13 @@ type AttemptView struct {
 
 // MessageView is a message.
 type MessageView struct {
-	ID               string            `json:"id"`
-	State            string            `json:"state" doc:"See docs/states.md. Accept unknown values."`
-	Since            string            `json:"since" format:"date-time" doc:"When it took that state."`
-	Final            bool              `json:"final" doc:"Nothing more is owed: no attempt, no receipt."`
-	Stopped          *StoppedView      `json:"stopped" doc:"The emergency stop that holds it while it is pending; null: none does."`
-	Parts            int               `json:"parts" doc:"How many parts the text is sent in."`
-	ReportedDelivery *string           `json:"reported_delivery" doc:"What receipts report of the last attempt; null: nothing yet."`
+	ID      string       `json:"id"`
+	State   string       `json:"state" doc:"See docs/states.md. Accept unknown values."`
+	Since   string       `json:"since" format:"date-time" doc:"When it took that state."`
+	Final   bool         `json:"final" doc:"Nothing more is owed: no attempt, no receipt."`
+	Stopped *StoppedView `json:"stopped" doc:"The emergency stop that holds it while it is pending; null: none does."`
+	Parts
+	ReportedDelivery *string           `json:"reported_delivery" doc:"What receipts report of the message as a whole; null: nothing, or nothing that holds for all of it."`
 	Verified         *bool             `json:"verified" doc:"Independent proof, such as a completed verification; null: there is none."`
 	Attempts         []AttemptView     `json:"attempts" nullable:"false"`
 	Purpose          string            `json:"purpose"`
@@ -91,7 +91,7 @@ type MessageView struct {
 // messageView shows a message. names are the connections', shown is the number that may be seen whole.
 func (a *API) messageView(m *store.Message, names map[int64]string, metadata map[string]string, shown string) MessageView {
 	v := MessageView{
-		ID: m.ID.String(), State: m.State.String(), Since: at(m.Since), Final: m.Final, Parts: 1,
+		ID: m.ID.String(), State: m.State.String(), Since: at(m.Since), Final: m.Final, Parts: partsOf(m),
 		ReportedDelivery: orNull(m.Delivery()), Attempts: make([]AttemptView, 0, len(m.Attempts)),
 		Purpose: m.Purpose, To: masked(m.Destination, shown), Event: eventView(m.Event), Sender: m.Sender,
 		Template: templateView(m.Template), CorrelationID: m.CorrelationID, Metadata: metadata, Channel: "sms",
@@ -103,7 +103,6 @@ func (a *API) messageView(m *store.Message, names map[int64]string, metadata map
 		if t := &m.Attempts[i]; t.Delivery == message.DeliveryDelivered {
 			v.Attempts[i].Means = a.cfg.DeliveredMeans[t.Connection]
 		}
-		v.Parts = max(v.Parts, int(m.Attempts[i].Part))
 	}
 	return v
 }

@@ -17,21 +17,12 @@ import (
 	"github.com/einmal/einmal/internal/ground/fault"
 )
 
-// Encoding is how a text goes over the air.
-type Encoding string
-
-// The encodings.
-const (
-	GSM7 Encoding = "gsm7" // the default alphabet of 3GPP TS 23.038
-	UCS2 Encoding = "ucs2"
-)
-
 // checked is a request whose fields are right.
 type checked struct {
 	purpose  policy.Purpose
 	to       phone.Number
 	sender   string
-	encoding Encoding
+	text     cut
 	validFor time.Duration
 	metadata []byte // JSON; nil: none
 }
@@ -43,7 +34,7 @@ func (s *Service) check(sub *Submission, p *policy.Policy) (*checked, error) {
 	c.purpose(p)
 	c.destination(p.Region, s.cfg.RefuseUnassigned)
 	c.sender(s.cfg.Sender)
-	c.text()
+	c.body(s.cfg.Connection.Long)
 	c.names()
 	c.validity()
 	c.metadata()
@@ -115,7 +106,7 @@ func (c *checker) sender(byDefault string) {
 	}
 }
 
-func (c *checker) text() {
+func (c *checker) body(limits Long) {
 	switch {
 	case c.sub.Text == "":
 		c.wrong("#/text", "write the text of the message")
@@ -123,22 +114,16 @@ func (c *checker) text() {
 	case !c.clean("#/text", c.sub.Text):
 		return
 	}
-	part, err := gsm.Encode(c.sub.Text)
-	var long *gsm.TooLongError
-	switch {
-	case errors.As(err, &long):
-		c.wrong("#/text", "it needs %d parts, and this release sends texts of one: at most 160 characters of the GSM alphabet, or 70 if any other is among them", long.Parts)
-	case err != nil:
+	text, err := limits.cut(c.sub.Text)
+	if err != nil {
 		c.wrong("#/text", "write text that can be sent by SMS")
+		return
 	}
-	c.encoding = encodingOf(part)
-}
-
-func encodingOf(p gsm.Part) Encoding {
-	if p.DataCoding == gsm.CodingUCS2 {
-		return UCS2
+	if most := limits.most(); text.needs > most {
+		c.wrong("#/text", "it needs %d parts, and at most %d may be sent: %d characters of the GSM alphabet, or %d if any other is among them",
+			text.needs, most, limits.room(most, gsm.CodingDefault), limits.room(most, gsm.CodingUCS2))
 	}
-	return GSM7
+	c.text = text
 }
 
 // clean refuses what no column of a database takes.

@@ -26,7 +26,7 @@ func TestWrongFields(t *testing.T) {
 		"unknown region":      {func(s *Submission) { s.Region = "XX" }, "#/region", "ISO 3166"},
 		"impossible sender":   {func(s *Submission) { s.Sender = "a sender with 2718281828" }, "#/sender", "at most 11"},
 		"no text":             {func(s *Submission) { s.Text = "" }, "#/text", "write the text"},
-		"long text":           {func(s *Submission) { s.Text = long }, "#/text", "it needs 2 parts"},
+		"long text":           {func(s *Submission) { s.Text = strings.Repeat(long, 20) }, "#/text", "parts, and at most 10 may be sent"},
 		"text with U+0000":    {func(s *Submission) { s.Text = "2718281828\x00" }, "#/text", "U+0000"},
 		"text of broken":      {func(s *Submission) { s.Text = "2718281828\xff" }, "#/text", "UTF-8"},
 		"long event id":       {func(s *Submission) { s.Event.ID = long }, "#/event/id", "128"},

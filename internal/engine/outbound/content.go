@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/einmal/einmal/internal/ground/ident"
@@ -11,10 +12,29 @@ import (
 	"github.com/einmal/einmal/internal/store"
 )
 
-// Content is what of a message is sealed: the destination as it was received, and the text.
+// Content is what of a message is sealed: the destination as it was received, and the text, with where in it the
+// parts of a long one end, but for the last. They are kept, so that no later release cuts it in another way when some
+// parts have left.
 type Content struct {
 	ToRaw string `json:"to_raw"`
 	Text  string `json:"text"`
+	Ends  []int  `json:"ends,omitempty"`
+}
+
+// Part is the text of a part, from 1 on.
+func (c Content) Part(number int) (string, error) {
+	ends := append(slices.Clone(c.Ends), len(c.Text))
+	if number < 1 || number > len(ends) {
+		return "", fmt.Errorf("sealed content has no part %d", number)
+	}
+	begin, end := 0, ends[number-1]
+	if number > 1 {
+		begin = ends[number-2]
+	}
+	if begin < 0 || begin > end || end > len(c.Text) {
+		return "", fmt.Errorf("sealed content has parts that are not in its text")
+	}
+	return c.Text[begin:end], nil
 }
 
 // Encode writes the form that is sealed.
@@ -44,10 +64,13 @@ type Contents struct{ sealer *secret.Sealer }
 // NewContents returns it over a sealer.
 func NewContents(s *secret.Sealer) *Contents { return &Contents{s} }
 
-// Open returns the text of an attempt that is about to be sent.
+// Open returns the text of an attempt that is about to be sent: of a long message the part's own.
 func (c *Contents) Open(ctx context.Context, o store.Opened) (text string, err error) {
 	got, err := c.Content(ctx, o.Message, o.Content, o.OwnKey)
-	return got.Text, err
+	if err != nil {
+		return "", err
+	}
+	return got.Part(int(o.Part))
 }
 
 // Content opens a message's sealed content. own is its wrapped own key, nil for one that has none.

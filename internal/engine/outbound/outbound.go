@@ -50,8 +50,10 @@ type Answer struct {
 	Replayed  bool // the answer that the first request with this idempotency key got
 	DryRun    bool // nothing was reserved, the ids stand for nothing
 	Simulated bool // the connection is a simulator
+	// Encoding and Parts are those of the request's text; nothing where an older release has not said.
 	Encoding  Encoding
 	Parts     int
+	UnitsLeft int // in a dry run: septets, or units of UTF-16, that the last part has room for
 
 	Unanswered intent.Key // held until somebody says that this answer got out; zero: nothing waits for that
 }
@@ -74,6 +76,7 @@ type Store interface {
 type Connection struct {
 	ID        int64 // immutable number (Registry.EnsureConnection)
 	Simulated bool
+	Long      Long
 }
 
 // Config is what a service works with.

@@ -26,7 +26,7 @@ func (s *Service) request(sub *Submission, c *checked, p *inForce, made ids) *in
 		Decision: made.decision, Message: made.message,
 		Tenant: sub.Tenant, PolicyID: p.ID(), Purpose: c.purpose, To: c.to,
 		Event: sub.Event, Sender: c.sender, Template: sub.Template, CorrelationID: sub.CorrelationID,
-		ValidFor: c.validFor, Idempotency: s.idempotency(sub),
+		ValidFor: c.validFor, Idempotency: s.idempotency(sub), Text: c.text.layout,
 	}
 	r.TextKey = s.key(intent.TextForm(r, sub.Text))
 	r.Keys.Intent = s.key(intent.KeyForm(c.purpose, r))
@@ -74,7 +74,7 @@ func (s *Service) prepare(ctx context.Context, sub *Submission, c *checked, r *i
 	if err != nil {
 		return out, err
 	}
-	content := Content{ToRaw: sub.To, Text: sub.Text}
+	content := Content{ToRaw: sub.To, Text: sub.Text, Ends: c.text.ends}
 	if c.purpose.Kind == policy.KindAuthentication {
 		s.contents.sealOwn(&out, content, c.metadata, ownKeyLife(c.purpose.Window))
 		return out, nil

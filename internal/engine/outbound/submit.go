@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/einmal/einmal/internal/domain/gsm"
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/ground/batch"
 	"github.com/einmal/einmal/internal/ground/chaos"
@@ -71,7 +70,7 @@ func (s *Service) try(ctx context.Context, sub *Submission, p *inForce, made ids
 	if err != nil {
 		return Answer{}, err
 	}
-	return s.queued(ctx, sub, out, c.encoding)
+	return s.queued(ctx, sub, out)
 }
 
 // recall looks whether a request that is invalid now was answered before under its idempotency key: neither a
@@ -85,11 +84,7 @@ func (s *Service) recall(ctx context.Context, sub *Submission, p *inForce, made 
 		Idempotency: s.idempotency(sub),
 	}
 	question.Keys.Intent = intent.Key(made.message) // nobody else's: it makes nobody wait
-	var encoding Encoding
-	if part, err := gsm.Encode(sub.Text); err == nil {
-		encoding = encodingOf(part)
-	}
-	answer, err := s.queued(ctx, sub, store.Submission{Request: question, Caller: sub.Caller}, encoding)
+	answer, err := s.queued(ctx, sub, store.Submission{Request: question, Caller: sub.Caller})
 	if err == nil && answer.Kind == 0 {
 		return Answer{}, invalid
 	}
@@ -102,13 +97,13 @@ func (s *Service) preview(ctx context.Context, sub *Submission, c *checked, r *i
 	if err != nil {
 		return Answer{}, err
 	}
-	answer := s.answer(c.encoding, res)
-	answer.DryRun = true
+	answer := s.answer(res)
+	answer.DryRun, answer.UnitsLeft = true, c.text.left
 	return answer, nil
 }
 
 // queued has a request decided with whatever else arrives.
-func (s *Service) queued(ctx context.Context, sub *Submission, out store.Submission, encoding Encoding) (Answer, error) {
+func (s *Service) queued(ctx context.Context, sub *Submission, out store.Submission) (Answer, error) {
 	decided, err := s.writers.do(ctx, out)
 	if err == nil {
 		err = decided.Err
@@ -122,7 +117,7 @@ func (s *Service) queued(ctx context.Context, sub *Submission, out store.Submiss
 	case intent.Stormed:
 		return Answer{}, storm(decided.Result)
 	}
-	answer := s.answer(encoding, decided.Result)
+	answer := s.answer(decided.Result)
 	if allowed(decided) {
 		answer.Unanswered = out.Keys.Unanswered
 	}
@@ -156,13 +151,12 @@ func allowed(d store.Decided) bool {
 	return d.Err == nil && d.Kind == intent.Decided && d.Decision.Action == intent.Allow
 }
 
-// answer is what is said of a decision. encoding is "" for a retry whose text cannot be sent any more.
-func (s *Service) answer(encoding Encoding, res intent.Result) Answer {
-	a := Answer{Result: res, Replayed: res.Kind == intent.Replayed, Simulated: s.cfg.Connection.Simulated, Encoding: encoding}
-	if encoding != "" {
-		a.Parts = 1
+// answer is what is said of a decision.
+func (s *Service) answer(res intent.Result) Answer {
+	return Answer{
+		Result: res, Replayed: res.Kind == intent.Replayed, Simulated: s.cfg.Connection.Simulated,
+		Parts: res.Decision.Text.Parts, Encoding: EncodingOf(res.Decision.Text),
 	}
-	return a
 }
 
 // storm refuses a repeat too many, and still names the message that is the answer to all of them (D7).

@@ -35,10 +35,10 @@ func TestAnAllowedRequestIsStoredSealed(t *testing.T) {
 	}
 	b.hides(string(got.Content) + string(got.Metadata))
 	content, err := b.contents.Content(bg, got.Submission.Message, got.Content, nil)
-	if err != nil || content != (Content{ToRaw: rawNumber, Text: text}) {
+	if err != nil || !reflect.DeepEqual(content, Content{ToRaw: rawNumber, Text: text}) {
 		t.Errorf("content: %v", err)
 	}
-	opened, err := b.contents.Open(bg, store.Opened{Claimed: store.Claimed{Message: got.Submission.Message}, Content: got.Content})
+	opened, err := b.contents.Open(bg, store.Opened{Claimed: store.Claimed{Message: got.Submission.Message}, Part: 1, Content: got.Content})
 	if err != nil || opened != text {
 		t.Errorf("opened to be sent: %v", err)
 	}
