@@ -15,11 +15,11 @@ const CodeRestored = "restored"
 // may have gone on since. Attempts without an answer are unknown, and each part that was still to be sent gets an
 // attempt of which nothing is known, so that a receipt or a person can settle it like any other.
 func (c *Case) restored(e Evidence, now clock.Micros) error {
-	if !c.inDoubt(e.AsOf) {
+	if !InDoubt(c.State, c.CreatedAt, c.ValidUntil, c.AttemptOpen(), e.AsOf) {
 		return ErrState
 	}
 	c.Leased = false
-	next, open := c.LastAttempt()+1, 0
+	open := 0
 	for i := range c.Attempts {
 		if a := &c.Attempts[i]; a.Outcome == message.OutcomeOpen {
 			a.Outcome, a.AnsweredAt, a.Changed = message.OutcomeUnknown, now, true
@@ -29,7 +29,7 @@ func (c *Case) restored(e Evidence, now clock.Micros) error {
 	lost := c.dueParts()
 	for _, part := range lost {
 		c.Attempts = append(c.Attempts, Attempt{
-			Attempt: next, Part: part, Outcome: message.OutcomeUnknown, Reference: -1, Code: CodeRestored, AnsweredAt: now, New: true,
+			Attempt: c.NextAttempt(part), Part: part, Outcome: message.OutcomeUnknown, Reference: -1, Code: CodeRestored, AnsweredAt: now, New: true,
 		})
 	}
 	detail := map[string]string{"open": fmt.Sprint(open), "lost": fmt.Sprint(len(lost))}
@@ -37,17 +37,15 @@ func (c *Case) restored(e Evidence, now clock.Micros) error {
 	return nil
 }
 
-// inDoubt reports whether something of the message may have left after the copy was taken at asOf (0: not known
-// when). Nothing can have left of a message that was taken later than that, since the copy cannot hold it, nor of
-// one whose validity was over by then.
-func (c *Case) inDoubt(asOf clock.Micros) bool {
-	switch {
-	case !c.toBeSent() || c.State == message.Held:
-		return false
-	case asOf == 0:
-		return true
+// InDoubt reports whether something of a message may have left after the copy was taken at asOf (0: not known when).
+// Nothing can have left of one that was taken later than that, since the copy cannot hold it, nor of one whose
+// validity was over by then, unless an attempt was open.
+func InDoubt(state message.State, made, valid clock.Micros, open bool, asOf clock.Micros) bool {
+	switch state {
+	case message.Pending, message.Sending, message.RetryDue:
+		return asOf == 0 || made <= asOf && (open || valid > asOf)
 	}
-	return c.CreatedAt <= asOf && (c.AttemptOpen() || c.ValidUntil > asOf)
+	return false
 }
 
 // dueParts lists the parts of a message that is to be sent of which an attempt may come next.

@@ -28,6 +28,9 @@ type Config struct {
 	Outbound Outbound
 	Watch    Watch
 	Contents Contents
+	Restore  Restore
+	// Held says that the store went back in time and waits for its release. It asks nobody.
+	Held     func() bool
 	Identity *secret.Identity
 	Clock    clock.Clock // ages looked-up keys, and nothing else
 	// Ready says what keeps the gateway from working; the text of a fault is shown to whoever asks.

@@ -21,6 +21,7 @@ import (
 	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/domain/policy"
 	"github.com/einmal/einmal/internal/engine/outbound"
+	"github.com/einmal/einmal/internal/engine/restore"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/fault"
 	"github.com/einmal/einmal/internal/ground/ident"
@@ -243,6 +244,35 @@ func (f *fakeOutbound) ApplyPolicy(_ context.Context, file string, source []byte
 	return store.PolicyVersion{Name: "shop", Version: 7, N: 2, At: clock.FromTime(epoch), By: by}, true, f.err
 }
 
+// fakeRestore answers what it is told to.
+type fakeRestore struct {
+	survey restore.Survey
+	asOf   clock.Micros
+	asked  restore.Ask
+	err    error
+	owner  ident.Partition
+	held   bool
+	person string
+}
+
+func (f *fakeRestore) Survey(_ context.Context, asOf clock.Micros) (*restore.Survey, error) {
+	f.asOf = asOf
+	return &f.survey, nil
+}
+
+func (f *fakeRestore) Release(_ context.Context, a restore.Ask) error {
+	f.asked = a
+	return f.err
+}
+
+func (f *fakeRestore) Requeue(_ context.Context, tenant ident.Partition, _ ident.Message, person, reason string) error {
+	f.person = person + ": " + reason
+	if tenant != f.owner {
+		return fault.New(fault.NotFound, "no such message")
+	}
+	return f.err
+}
+
 type fakeContents struct{}
 
 func (fakeContents) Metadata(context.Context, *store.Message) (map[string]string, error) {
@@ -255,6 +285,7 @@ type world struct {
 	api      *API
 	store    *fakeStore
 	outbound *fakeOutbound
+	restore  *fakeRestore
 	phones   *fakePhones
 	watch    *fakeWatch
 	clock    *clock.Manual
@@ -266,13 +297,14 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	w := &world{
 		t: t, store: &fakeStore{keys: map[string]store.APIKey{}, message: sampleMessage()}, outbound: &fakeOutbound{},
-		phones: &fakePhones{}, watch: newFakeWatch(), clock: clock.NewManual(epoch), log: &bytes.Buffer{},
+		phones: &fakePhones{}, watch: newFakeWatch(), clock: clock.NewManual(epoch), log: &bytes.Buffer{}, restore: &fakeRestore{owner: tenantA},
 	}
 	w.outbound.message = w.store.message
 	w.outbound.answer = outbound.Answer{Result: intent.Result{Kind: intent.Decided, Decision: sampleDecision()}, Simulated: true, Parts: 1, Encoding: outbound.GSM7}
 	w.api = New(Config{
 		Store: w.store, Outbound: w.outbound, Watch: w.watch, Contents: fakeContents{}, Identity: identity, Clock: w.clock,
 		Ready: func(context.Context) error { return w.notReady }, Simulated: true, Phones: w.phones, Installation: tenantA,
+		Restore: w.restore, Held: func() bool { return w.restore.held },
 		Metrics: telemetry.NewMetrics(), Log: telemetry.NewLogger(w.log, telemetry.JSON, slog.LevelDebug),
 	})
 	w.admin = w.key(tenantA, "admin")
@@ -376,6 +408,7 @@ func sampleMessage() *store.Message {
 		Event: intent.Event{Type: "order", ID: "A-1", Version: "1"}, Connection: 1, IntentKey: intent.Key{0xab},
 		ValidUntil: clock.FromTime(epoch.Add(time.Hour)), State: message.Delivered, Since: clock.FromTime(epoch.Add(2 * time.Second)), Final: true,
 		Attempts: []store.Attempt{{
+			Node: ident.Node{1},
 			Attempt: evidence.Attempt{
 				Attempt: 1, Part: 1, Outcome: message.OutcomeAccepted, Delivery: message.DeliveryDelivered, ExternalID: []byte("A1B2"),
 				Reference: reference, AnsweredAt: clock.FromTime(epoch.Add(time.Second)), StatusRaw: "DELIVRD", ErrorCode: "000",

@@ -57,6 +57,10 @@ func attemptLine(t *store.Attempt, s *story) TimelineView {
 		place: place{int64(t.OpenedAt), rankAttempt, fmt.Sprintf("%05d.%05d", t.Attempt.Attempt, t.Part)},
 	}
 	which := s.which(t.Attempt.Attempt, t.Part)
+	if t.Node.IsZero() { // see evidence.Restored
+		v.Summary = strings.ToUpper(which[:1]) + which[1:] + " may have been made after the copy of the store was taken, which does not remember it."
+		return v
+	}
 	v.Summary = strings.ToUpper(which[:1]) + which[1:] + " was stored before its first byte leaves, for the connection " + v.Connection
 	if t.Reference >= 0 {
 		v.Reference = &t.Reference

@@ -45,7 +45,8 @@ func (a *API) listMessages(ctx context.Context, in *messagesIn) (List[MessageVie
 	}
 	stops, err := a.holding(ctx, who.Tenant, found...)
 	view := func(m *store.Message) MessageView {
-		v := a.messageView(m, names, nil, f.Destination)
+		known, _ := a.asKnown(m)
+		v := a.messageView(known, names, nil, f.Destination)
 		v.Stopped = stoppedView(stopOf(m, stops), m.Tenant)
 		return v
 	}

@@ -29,6 +29,9 @@ func (a *API) oneMessage(ctx context.Context, m *store.Message) (OneMessageView,
 	if err != nil {
 		return OneMessageView{}, err
 	}
+	if known, inDoubt := a.asKnown(m); inDoubt {
+		return OneMessageView{a.messageView(known, names, metadata, ""), marks, waitsForRelease}, nil
+	}
 	words, stopped, err := a.prospect(ctx, m)
 	v := OneMessageView{a.messageView(m, names, metadata, ""), marks, words}
 	v.Stopped = stopped

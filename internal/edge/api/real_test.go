@@ -15,6 +15,7 @@ import (
 	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/domain/policy"
 	"github.com/einmal/einmal/internal/engine/outbound"
+	"github.com/einmal/einmal/internal/engine/restore"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/ground/secret"
@@ -57,7 +58,8 @@ func newHouse(t *testing.T) *house {
 	must(t, service.Start(ctx))
 	h.api = New(Config{
 		Store: st, Outbound: service, Contents: opener{outbound.NewContents(sealer)}, Identity: identity, Clock: clock.System{},
-		Ready: st.Ping, Simulated: true, Phones: phones, Installation: installation, Metrics: telemetry.NewMetrics(), Log: discard,
+		Ready: st.Ping, Simulated: true, Phones: phones, Installation: installation,
+		Restore: restore.New(restore.Config{Store: st, Log: discard}), Held: st.Held, Metrics: telemetry.NewMetrics(), Log: discard,
 	})
 	return h
 }

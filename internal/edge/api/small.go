@@ -13,6 +13,7 @@ import (
 
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/edge/api/strictjson"
+	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/fault"
 )
 
@@ -56,6 +57,15 @@ func (d *decoder) required(into *string, right string) memberReader {
 		}
 		if *into = strings.TrimSpace(v.Text); *into == "" {
 			d.wrong(pointer, "empty: %s", right)
+		}
+	}
+}
+
+// time reads a point in time.
+func (d *decoder) time(into *clock.Micros) memberReader {
+	return func(v strictjson.Value, pointer string) {
+		if d.is(v, pointer, strictjson.String) {
+			*into = d.moment(pointer, v.Text)
 		}
 	}
 }
