@@ -18,6 +18,7 @@ import (
 	"github.com/einmal/einmal/internal/engine/outbound"
 	"github.com/einmal/einmal/internal/engine/receipt"
 	"github.com/einmal/einmal/internal/engine/relay"
+	"github.com/einmal/einmal/internal/engine/restore"
 	"github.com/einmal/einmal/internal/engine/watch"
 	"github.com/einmal/einmal/internal/ground/chaos"
 	"github.com/einmal/einmal/internal/ground/fault"
@@ -27,6 +28,7 @@ import (
 	"github.com/einmal/einmal/internal/provider"
 	"github.com/einmal/einmal/internal/provider/simulator"
 	"github.com/einmal/einmal/internal/store"
+	"github.com/einmal/einmal/internal/store/mark"
 	"github.com/einmal/einmal/internal/store/sqlstore"
 )
 
@@ -38,6 +40,10 @@ type App struct {
 	node    ident.Node
 
 	lock     *os.File
+	mark     *mark.File
+	markPath string
+	fresh    bool   // the store is new
+	why      string // traffic waits, as it was at the start
 	store    store.Store
 	hub      *watch.Hub
 	identity *secret.Identity
@@ -53,6 +59,7 @@ type App struct {
 	receipts   *receipt.Worker
 	relay      *relay.Sequencer
 	janitor    *janitor
+	restore    *restore.Service
 	api        *api.API
 	server     *http.Server
 	listener   net.Listener
@@ -80,6 +87,12 @@ func (a *App) Addr() string { return a.listener.Addr().String() }
 
 // AdminKeyFile is where the first key is.
 func (a *App) AdminKeyFile() string { return a.adminKey }
+
+// Mark is the file that is kept beside the store.
+func (a *App) Mark() string { return a.markPath }
+
+// Held says why traffic waits since the start; "": it does not.
+func (a *App) Held() string { return a.why }
 
 // Simulated says that messages go to a simulator.
 func (a *App) Simulated() bool { return a.simulated }
@@ -116,14 +129,9 @@ func (a *App) openStore(ctx context.Context) (err error) {
 	}
 	a.hub = watch.New(watch.Config{Store: a.store, Log: a.log})
 	a.store = watch.Store{Store: a.store, Hub: a.hub}
-	if err := refuseLostKeys(ctx, a.store, keysFolder(a.cfg)); err != nil {
+	if err := a.openKeys(ctx); err != nil {
 		return err
 	}
-	folder, err := secret.OpenFolder(keysFolder(a.cfg))
-	if err != nil {
-		return err
-	}
-	a.identity, a.sealer = secret.NewIdentity(folder.Identity), secret.NewSealer(folder.Sealing, a.store)
 	if err := checkSealing(ctx, a.store, a.sealer, keysFolder(a.cfg)); err != nil {
 		return err
 	}
@@ -132,6 +140,34 @@ func (a *App) openStore(ctx context.Context) (err error) {
 	}
 	a.adminKey, err = ensureAdminKey(ctx, a.store, a.identity, a.tenant, a.cfg.Data)
 	return err
+}
+
+// firstKeys is noted before the keys of a new store are made: a first start that was killed is no store that is gone.
+const firstKeys = "first_keys"
+
+// openKeys opens the keys, makes those of a new store, and has the store watched.
+func (a *App) openKeys(ctx context.Context) error {
+	keys := keysFolder(a.cfg)
+	if err := refuseLostKeys(ctx, a.store, keys); err != nil {
+		return err
+	}
+	known, err := a.store.Meta(ctx, "identity_check")
+	if a.fresh = known == ""; err == nil && a.fresh && len(secret.Missing(keys)) > 0 {
+		_, err = a.store.EnsureMeta(ctx, firstKeys, "made")
+	}
+	if err != nil {
+		return err
+	}
+	made, err := a.store.Meta(ctx, firstKeys)
+	if err != nil {
+		return err
+	}
+	folder, err := secret.OpenFolder(keys)
+	if err != nil {
+		return err
+	}
+	a.identity, a.sealer = secret.NewIdentity(folder.Identity), secret.NewSealer(folder.Sealing, a.store)
+	return a.watch(ctx, a.fresh && made == "")
 }
 
 // refuseLostKeys keeps new keys from being made for a store that has its own somewhere else.
@@ -162,6 +198,7 @@ func (a *App) listen(context.Context) (err error) {
 	a.api = api.New(api.Config{
 		Store: a.store, Outbound: a.outbound, Watch: a.hub, Contents: contents{a.store, outbound.NewContents(a.sealer)}, Identity: a.identity,
 		Clock: nodeClock(), Ready: a.Ready, Simulated: a.simulated, Phones: a.phones(), Installation: a.tenant,
+		Restore: a.restore, Held: a.store.Held,
 		DeliveredMeans: map[int64]string{a.connection.id: a.connection.cfg.Receipts.DeliveredMeans},
 		Metrics:        a.metrics, Log: a.log,
 	})
@@ -180,6 +217,7 @@ func (a *App) startFlows(ctx context.Context) error {
 	a.receipts.Start(background)
 	a.sweeper.Start(background)
 	a.janitor.start(background)
+	a.restore.Start(background)
 	if err := a.carrier.Start(background, a.door()); err != nil {
 		return err
 	}
@@ -197,6 +235,9 @@ func (a *App) Ready(ctx context.Context) error {
 	if !a.ready.Load() {
 		return fault.New(fault.Unavailable, "the gateway is starting or stopping").After(time.Second)
 	}
+	if a.store.Held() {
+		return fault.New(fault.Unavailable, "the store went back in time: nothing is taken or sent until its operator has run  einmal restored").After(30 * time.Second)
+	}
 	return a.store.Ping(ctx)
 }
 
@@ -212,6 +253,7 @@ func (a *App) Stop(ctx context.Context) error {
 	err = errors.Join(err, a.dispatch.Stop(ctx), a.receipts.Stop(ctx))
 	a.sweeper.Stop()
 	a.janitor.stop()
+	a.restore.Stop()
 	a.relay.Stop()
 	a.hub.Stop()
 	return errors.Join(err, a.abandon())
@@ -242,6 +284,9 @@ func (a *App) abandon() error {
 	}
 	if a.store != nil {
 		errs = append(errs, a.store.Close())
+	}
+	if a.mark != nil {
+		errs = append(errs, a.mark.Close())
 	}
 	if a.lock != nil {
 		errs = append(errs, a.lock.Close())

@@ -15,10 +15,11 @@ import (
 // Config is everything that can be set. Its tags are the members of the configuration file.
 type Config struct {
 	Listen       Listen       `yaml:"listen"`
-	Data         string       `yaml:"data"`   // folder of the embedded store, of the keys and of the lock
-	Store        string       `yaml:"store"`  // "sqlite" or postgres://user:password@host:port/database
-	Policy       string       `yaml:"policy"` // "builtin" or file:PATH
-	Sender       string       `yaml:"sender"` // of requests that name none
+	Data         string       `yaml:"data"`           // folder of the embedded store, of the keys and of the lock
+	Mark         string       `yaml:"mark,omitempty"` // file that is kept beside the store; "": see markPlaces
+	Store        string       `yaml:"store"`          // "sqlite" or postgres://user:password@host:port/database
+	Policy       string       `yaml:"policy"`         // "builtin" or file:PATH
+	Sender       string       `yaml:"sender"`         // of requests that name none
 	Destinations Destinations `yaml:"destinations"`
 	Receipts     Receipts     `yaml:"receipts"`
 	Feed         Feed         `yaml:"feed"`

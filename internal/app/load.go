@@ -11,8 +11,8 @@ import (
 
 // Flags are what the command line sets; empty: nothing. They go before the file.
 type Flags struct {
-	Listen, Data, Store, Policy, Ledger string
-	NoEcho                              bool
+	Listen, Data, Mark, Store, Policy, Ledger string
+	NoEcho                                    bool
 }
 
 // Load reads the configuration: the defaults, then the file, then the flags. file may be empty.
@@ -30,7 +30,7 @@ func Load(file string, f Flags) (Config, error) {
 	for _, s := range []struct {
 		to    *string
 		value string
-	}{{&c.Listen.HTTP, f.Listen}, {&c.Data, f.Data}, {&c.Store, f.Store}} {
+	}{{&c.Listen.HTTP, f.Listen}, {&c.Data, f.Data}, {&c.Mark, f.Mark}, {&c.Store, f.Store}} {
 		if s.value != "" {
 			*s.to = s.value
 		}

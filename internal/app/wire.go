@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/einmal/einmal/internal/domain/evidence"
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/engine/dispatch"
@@ -13,6 +15,7 @@ import (
 	"github.com/einmal/einmal/internal/engine/outbound"
 	"github.com/einmal/einmal/internal/engine/receipt"
 	"github.com/einmal/einmal/internal/engine/relay"
+	"github.com/einmal/einmal/internal/engine/restore"
 	"github.com/einmal/einmal/internal/provider"
 	"github.com/einmal/einmal/internal/provider/simulator"
 	"github.com/einmal/einmal/internal/provider/smpp"
@@ -120,6 +123,15 @@ func (a *App) buildFlows(context.Context) error {
 		Log: a.log, Metrics: a.metrics.Registerer(),
 	})
 	a.janitor = newJanitor(a.store, a.log)
+	a.restore = restore.New(restore.Config{Store: a.store, Rules: a.rules(), Committed: a.decided, Log: a.log})
+	a.metrics.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "einmal_traffic_held", Help: "1: the store went back in time, and traffic waits for einmal restored.",
+	}, func() float64 {
+		if a.store.Held() {
+			return 1
+		}
+		return 0
+	}))
 	return nil
 }
 

@@ -51,6 +51,8 @@ type Running struct {
 	Store        string `json:"store"`  // "sqlite" or "postgres"
 	Policy       string `json:"policy"` // the version in force
 	Simulated    bool   `json:"simulated"`
+	Mark         string `json:"mark"`           // the file that is kept beside the store
+	Held         string `json:"held,omitempty"` // why traffic waits; "": it does not
 }
 
 // realApp is internal/app.
@@ -86,6 +88,7 @@ type gateway struct {
 func (g *gateway) Running() Running {
 	return Running{
 		Listen: g.Addr(), Data: g.config.Data, AdminKeyFile: g.AdminKeyFile(), Store: g.config.StoreName(), Policy: g.PolicyInForce(), Simulated: g.Simulated(),
+		Mark: g.Mark(), Held: g.Held(),
 	}
 }
 

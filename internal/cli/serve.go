@@ -23,6 +23,7 @@ type serveCmd struct {
 type gatewayFlags struct {
 	Listen     string `help:"Address to listen on (default 127.0.0.1:8080)." placeholder:"HOST:PORT"`
 	Data       string `help:"Data folder (default ./einmal-data)." placeholder:"FOLDER"`
+	Mark       string `help:"File that tells a restored store from one that never was, outside of what backups copy (docs/restore.md)." placeholder:"FILE"`
 	Store      string `help:"Store, such as postgres://user@host/db; else SQLite in the data folder." placeholder:"URL"`
 	Config     string `help:"Configuration file." placeholder:"FILE"`
 	Policy     string `help:"Policy file; else the built-in policy." placeholder:"FILE"`
@@ -34,7 +35,7 @@ type gatewayFlags struct {
 
 func (f gatewayFlags) options() Options {
 	return Options{
-		Flags:  app.Flags{Listen: f.Listen, Data: f.Data, Store: f.Store, Policy: f.Policy, Ledger: f.SMSCLedger, NoEcho: f.SMSCNoEcho},
+		Flags:  app.Flags{Listen: f.Listen, Data: f.Data, Mark: f.Mark, Store: f.Store, Policy: f.Policy, Ledger: f.SMSCLedger, NoEcho: f.SMSCNoEcho},
 		Config: f.Config, LogLevel: f.LogLevel, LogFormat: f.LogFormat,
 	}
 }
@@ -98,5 +99,9 @@ func (c *serveCmd) announce(env *Env, r Running) {
 	if r.Simulated {
 		_, _ = fmt.Fprintln(env.Stdout, "messages go to a simulated carrier on this machine: no text leaves it")
 	}
-	_, _ = fmt.Fprintf(env.Stdout, "store: %s, policy: %s, data: %s, admin key: in %s\n", r.Store, r.Policy, r.Data, r.AdminKeyFile)
+	_, _ = fmt.Fprintf(env.Stdout, "store: %s, policy: %s, data: %s, mark: %s, admin key: in %s\n", r.Store, r.Policy, r.Data, r.Mark, r.AdminKeyFile)
+	if r.Held != "" {
+		_, _ = fmt.Fprintln(env.Stdout, s.warn("traffic waits: the store went back in time.")+" "+clean(r.Held))
+		_, _ = fmt.Fprintln(env.Stdout, "next: einmal restored")
+	}
 }
