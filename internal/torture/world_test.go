@@ -55,6 +55,7 @@ type world struct {
 	gateway []*process // all that were started
 	load    *load
 	faults  int // kills and pauses so far
+	lives   int // of the store: one more after each restore
 }
 
 // onEveryStore runs a test on each engine, beside the others.
@@ -72,7 +73,7 @@ func onEveryStore(t *testing.T, test func(w *world)) {
 func newWorld(t *testing.T, name string) *world {
 	t.Helper()
 	dir := t.TempDir()
-	w := &world{T: t, dir: dir, ledger: filepath.Join(dir, "ledger")}
+	w := &world{T: t, lives: 1, dir: dir, ledger: filepath.Join(dir, "ledger")}
 	w.engine = engines[name](t, filepath.Join(dir, "node"))
 	w.load = newLoad(t)
 	w.centre = launch(t, "the message centre", nil, "smsc", "--json", "--listen", "127.0.0.1:0", "--ledger", w.ledger)
@@ -165,6 +166,9 @@ func (w *world) check() *check.History {
 	h.Tenant, err = s.EnsureTenant(context.Background(), "default")
 	must(w, err)
 	must(w, h.Read(context.Background(), s))
+	if i, err := s.Incarnation(context.Background()); err != nil || i.N != w.lives || i.Held() {
+		w.Errorf("I19: the store is in incarnation %d, want %d, and held: %v (%s): %v", i.N, w.lives, i.Held(), i.Why, err)
+	}
 	for i, v := range check.All(h) {
 		if w.Error(v); i == mostShown {
 			w.Error("and more")
