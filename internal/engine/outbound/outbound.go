@@ -104,7 +104,7 @@ type Service struct {
 	policies *policies
 	flows    *flows
 	answers  answers
-	writers  writers
+	writers  *writers
 	metrics  *metrics
 }
 

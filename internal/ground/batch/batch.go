@@ -19,12 +19,15 @@ var (
 
 // Config bounds a queue. Zero values take the defaults.
 type Config struct {
-	Max     int // items of one batch; 256
+	Max     int // items of one batch; DefaultMax
 	Writers int // batches under way at the same time; 1
 	// Depth is how many items may wait, of all tenants together; 4096. Beyond it the caller is told to come
 	// back later: a queue that grows answers everybody too late.
 	Depth int
 }
+
+// DefaultMax is how many items a batch has at most where nobody says otherwise: more gain little and wait long.
+const DefaultMax = 256
 
 // Queue gathers items into batches. Tenants take turns.
 type Queue[T, R any] struct {
@@ -59,7 +62,7 @@ func New[T, R any](conf Config, run func([]T) ([]R, error)) *Queue[T, R] {
 		return def
 	}
 	q := &Queue[T, R]{run: run, conf: Config{
-		Max: orElse(conf.Max, 256), Writers: orElse(conf.Writers, 1), Depth: orElse(conf.Depth, 4096),
+		Max: orElse(conf.Max, DefaultMax), Writers: orElse(conf.Writers, 1), Depth: orElse(conf.Depth, 4096),
 	}}
 	q.pool.New = func() any { return &item[T, R]{done: make(chan struct{}, 1)} }
 	q.work.L = &q.mu
