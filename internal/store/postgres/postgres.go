@@ -44,6 +44,16 @@ var session = map[string]string{
 	"statement_timeout":                   "5s",
 	"default_transaction_isolation":       "read committed",
 	"application_name":                    "einmal",
+	// Every statement names the rows that it wants by a key, and a table may grow a thousandfold before anybody
+	// has analysed it: a plan that reads it from end to end, which was right while it was empty, would stay. So
+	// plans go by indexes, row by row, are made once, and no longer depend on what the server believes of a table.
+	"enable_seqscan":   "off",
+	"enable_hashjoin":  "off",
+	"enable_mergejoin": "off",
+	// An index scan marks the entries of rows that are gone, so that the next one passes them by; a bitmap does not.
+	"enable_bitmapscan": "off",
+	"plan_cache_mode":   "force_generic_plan",
+	"jit":               "off",
 }
 
 // Open connects, checks that the server keeps what it acknowledges, and brings the schema up to date.
