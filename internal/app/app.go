@@ -19,6 +19,7 @@ import (
 	"github.com/einmal/einmal/internal/engine/receipt"
 	"github.com/einmal/einmal/internal/engine/relay"
 	"github.com/einmal/einmal/internal/engine/restore"
+	"github.com/einmal/einmal/internal/engine/settle"
 	"github.com/einmal/einmal/internal/engine/watch"
 	"github.com/einmal/einmal/internal/ground/chaos"
 	"github.com/einmal/einmal/internal/ground/fault"
@@ -56,6 +57,7 @@ type App struct {
 	outbound   *outbound.Service
 	dispatch   *dispatch.Dispatcher
 	sweeper    *dispatch.Sweeper
+	news       *settle.Queue
 	receipts   *receipt.Worker
 	relay      *relay.Sequencer
 	janitor    *janitor
@@ -278,6 +280,9 @@ func (a *App) abandon() error {
 		if err := a.listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
 			errs = append(errs, err)
 		}
+	}
+	if a.news != nil {
+		a.news.Close()
 	}
 	if a.centre != nil {
 		errs = append(errs, a.centre.Close())

@@ -16,6 +16,7 @@ import (
 	"github.com/einmal/einmal/internal/engine/receipt"
 	"github.com/einmal/einmal/internal/engine/relay"
 	"github.com/einmal/einmal/internal/engine/restore"
+	"github.com/einmal/einmal/internal/engine/settle"
 	"github.com/einmal/einmal/internal/provider"
 	"github.com/einmal/einmal/internal/provider/simulator"
 	"github.com/einmal/einmal/internal/provider/smpp"
@@ -96,14 +97,16 @@ func (a *App) rules() store.Rules {
 func (a *App) buildFlows(context.Context) error {
 	c, echo := a.connection, a.connection.cfg.Lookup.ownReference()
 	a.relay = relay.New(relay.Config{Store: a.store, Keep: time.Duration(a.cfg.Feed.Keep), Log: a.log, Metrics: relay.NewMetrics(a.metrics)})
+	a.news = settle.New(a.store, a.rules())
+	together := settling{a.store, a.news}
 	a.receipts = receipt.New(receipt.Config{
-		Store: a.store, Rules: a.rules(), Committed: a.relay.Wake, Log: a.log, Metrics: receipt.NewMetrics(a.metrics),
+		Store: together, Rules: a.rules(), Committed: a.relay.Wake, Log: a.log, Metrics: receipt.NewMetrics(a.metrics),
 		Connections: map[int64]receipt.Connection{c.id: {Name: c.name, IDSpace: c.space, EchoesReference: echo, Simulated: a.simulated}},
 	})
 	dispatched := dispatch.NewMetrics(a.metrics)
-	a.sweeper = dispatch.NewSweeper(dispatch.SweepConfig{Store: a.store, Rules: a.rules(), Log: a.log, Metrics: dispatched, Committed: a.swept})
+	a.sweeper = dispatch.NewSweeper(dispatch.SweepConfig{Store: together, Rules: a.rules(), Log: a.log, Metrics: dispatched, Committed: a.swept})
 	a.dispatch = dispatch.New(dispatch.Config{
-		Node: a.node, Provider: a.carrier, Store: a.store, Open: outbound.NewContents(a.sealer).Open, Rules: a.rules(),
+		Node: a.node, Provider: a.carrier, Store: together, Open: outbound.NewContents(a.sealer).Open, Rules: a.rules(),
 		Connection: dispatch.Connection{
 			ID: c.id, IDSpace: c.space, Name: c.name, EchoesReference: echo, Simulated: a.simulated,
 			Together: c.cfg.Long.Send == sendTogether, OneReceipt: c.cfg.Receipts.Parts == receiptsOfFirst,
@@ -133,6 +136,17 @@ func (a *App) buildFlows(context.Context) error {
 		return 0
 	}))
 	return nil
+}
+
+// settling is the store for flows whose news settle together.
+type settling struct {
+	store.Store
+	news *settle.Queue
+}
+
+// Settle implements store.Settler.
+func (s settling) Settle(ctx context.Context, news []store.News, rules store.Rules) ([]store.Settled, error) {
+	return s.news.Settle(ctx, news, rules)
 }
 
 // decided is called after messages were made or changed.

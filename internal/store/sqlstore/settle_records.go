@@ -105,9 +105,13 @@ func (z *settling) lockIntake(ctx context.Context) error {
 		return err
 	})
 	for i, n := range z.news {
-		if n.Kind == evidence.Receipt && !listed[n.Receipt.ID] {
-			z.out[i].Known = true
+		if n.Kind != evidence.Receipt {
+			continue
 		}
+		if z.out[i].Known = !listed[n.Receipt.ID]; z.out[i].Known {
+			continue
+		}
+		delete(listed, n.Receipt.ID) // another one in this batch is the same
 	}
 	return err
 }

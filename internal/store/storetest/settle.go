@@ -25,9 +25,9 @@ func testOutcomeThenReceipt(t *testing.T, h Harness) {
 		t.Error("an id that was not the same to the letter matched")
 	}
 	n := w.receipt("00B8", -1, "delivered", 20)
-	out := w.settle(n)
-	if out[0].Message != o.Message {
-		t.Fatalf("the receipt found %q", out[0].Message)
+	out := w.settle(n, n) // by who was handed it, and by who found it on the list of work
+	if out[0].Message != o.Message || out[0].Known || !out[1].Known {
+		t.Fatalf("the receipt found %q, known %v, %v", out[0].Message, out[0].Known, out[1].Known)
 	}
 	m := w.state(o.Message, message.Delivered)
 	if m.Delivery() != "delivered" || !m.Final || m.Attempts[0].StatusRaw != "delivered" {
