@@ -78,6 +78,53 @@ func TestPolicyFile(t *testing.T) {
 	})
 }
 
+const mappingRules = `mapping:
+  - name: old_shop
+    when: {api_key: old shop, sender: SHOP, member: {metadata.app: {matches: '^web'}}}
+    purpose: order_confirmation
+    event: {type: order, id: {header: X-Order-Id}, version: "1"}
+  - name: by_text
+    when: {text: {matches: 'order (?P<order>[A-Z]-[0-9]+)'}}
+    purpose: order_confirmation
+    event: {id: {capture: order}, version: "1"}
+`
+
+// A caller who knows nothing of intents is mapped to one by its key, its sender and what it sends; the decision names
+// the rule.
+//
+// covers: D18, D14
+func TestMapping(t *testing.T) {
+	onEveryStore(t, func(t *testing.T, c app.Config) {
+		c, _ = withPolicy(t, c, shopPolicy+mappingRules)
+		g := start(t, c)
+		made := g.call("POST", "/v1/keys", map[string]any{"name": "old shop", "scopes": []string{"send", "read"}})
+		shop := *g
+		shop.key = made.at("key")
+		body := map[string]any{"to": "(202) 555-0143", "text": "It is confirmed.", "sender": "SHOP", "metadata": map[string]string{"app": "web 2"}}
+		first, again := shop.post(body, "X-Order-Id", "A-7"), shop.post(body, "x-order-id", "A-7")
+		if first.Status != 201 || first.at("decision.mapped_by") != "old_shop" || first.at("decision.rule") != "order_confirmation.window" {
+			t.Fatalf("%d %s", first.Status, first.Raw)
+		}
+		if again.Status != 200 || again.at("message.id") != first.at("message.id") {
+			t.Errorf("again: %d %s", again.Status, again.Raw)
+		}
+		if r := shop.post(body, "X-Order-Id", "A-8"); r.Status != 201 || r.at("decision.mapped_by") != "old_shop" {
+			t.Errorf("another order: %d %s", r.Status, r.Raw)
+		}
+		if r := shop.post(body); r.at("decision.mapped_by") != "" || r.at("decision.rule") != "unnamed.window" {
+			t.Errorf("without an order: %d %s", r.Status, r.Raw)
+		}
+		d := g.call("GET", "/v1/decisions/"+again.at("decision.id"), nil)
+		if d.at("mapped_by") != "old_shop" || d.at("event.id") != "A-7" || d.at("purpose") != "order_confirmation" {
+			t.Errorf("its decision: %s", d.Raw)
+		}
+		text := g.post(map[string]any{"to": "(202) 555-0143", "text": "Your order A-7 is confirmed.", "sender": "SHOP"})
+		if text.Status != 200 || text.at("decision.mapped_by") != "by_text" || text.at("message.id") != first.at("message.id") || text.at("decision.same_text") != "false" {
+			t.Errorf("the same order by its text: %d %s", text.Status, text.Raw)
+		}
+	})
+}
+
 // What cannot follow is refused with what would be right, and leaves the policy in force as it is.
 //
 // covers: X3, D6

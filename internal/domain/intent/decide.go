@@ -46,8 +46,10 @@ func byIntent(r *Request, f *Facts) Result {
 	if u := f.Holders[r.Keys.Unanswered]; !r.Keys.Unanswered.IsZero() && u != nil && f.Now < u.Ends {
 		return askedAgain(r, f, match{u, r.Keys.Unanswered})
 	}
-	if v := f.Holders[r.Keys.Variant]; !r.Keys.Variant.IsZero() && v != nil && v.Live(f.Now) {
-		return repeat(r, f, match{v, r.Keys.Variant}, true)
+	for _, k := range append([]Key{r.Keys.Variant}, r.Keys.OlderVariants...) {
+		if v := f.Holders[k]; !k.IsZero() && v != nil && v.Live(f.Now) {
+			return repeat(r, f, match{v, k}, true)
+		}
 	}
 	held, ended := findHolder(r, f)
 	if held.Holder == nil {

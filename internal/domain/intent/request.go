@@ -63,6 +63,8 @@ type Keys struct {
 	// Variant is the key of this intent with this very text. It is set where the policy lets another text
 	// through as a new version, so that the same other text twice is still one message (D17).
 	Variant Key
+	// OlderVariants are the same under policy versions whose windows may still run.
+	OlderVariants []Key
 	// Unanswered is held by the last message of requests without a purpose until its answer got out (D18).
 	Unanswered Key
 }

@@ -34,6 +34,9 @@ func Parse(file string, src []byte) (*Policy, Errors) {
 	if body := r.body(src); body != nil {
 		r.policy(body, p)
 	}
+	for _, check := range r.later {
+		check()
+	}
 	if len(r.errs) > 0 {
 		r.errs.sort()
 		return nil, r.errs[:min(len(r.errs), maxErrors)]
@@ -104,6 +107,7 @@ func (r *reader) policy(n ast.Node, p *Policy) {
 		{"region", "", func(n ast.Node) { p.Region = r.region(n) }},
 		{"unnamed", "", func(n ast.Node) { p.RefuseUnnamed = r.unnamed(n) }},
 		{"purposes", "the purposes, such as purposes: {alert: {kind: alert, key: [event.id], window: 15m}}", func(n ast.Node) { r.purposes(n, p.Purposes) }},
+		{"mapping", "", func(n ast.Node) { r.mapping(n, p) }},
 		{"inbound", "", nil},
 		{"tests", "", nil},
 	})

@@ -23,6 +23,8 @@ type Policy struct {
 	Mode     Mode
 	Region   string // for numbers in local form: ISO 3166-1, two capitals; "" for none
 	Purposes map[string]Purpose
+	// Mapping are the rules that give an intent to requests that name none, in the order in which they are looked at.
+	Mapping []Rule
 	// RefuseUnnamed refuses requests that name no purpose; else they get Unnamed.
 	RefuseUnnamed bool
 }

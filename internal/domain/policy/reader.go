@@ -11,6 +11,8 @@ import (
 type reader struct {
 	file string
 	errs Errors
+	// later are checks that need the whole file: what one place names may stand in another.
+	later []func()
 }
 
 // fail records an error at a node.

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -20,6 +18,8 @@ import (
 // checked is a request whose fields are right.
 type checked struct {
 	purpose  policy.Purpose
+	event    intent.Event // the request's own, or what a rule made of it
+	mappedBy string       // the rule; "": none
 	to       phone.Number
 	sender   string
 	text     cut
@@ -31,9 +31,9 @@ type checked struct {
 // never repeats the field's value.
 func (s *Service) check(sub *Submission, p *policy.Policy) (*checked, error) {
 	c := &checker{sub: sub}
-	c.purpose(p)
 	c.destination(p.Region, s.cfg.RefuseUnassigned)
 	c.sender(s.cfg.Sender)
+	c.purpose(p)
 	c.body(s.cfg.Connection.Long)
 	c.names()
 	c.validity()
@@ -55,22 +55,6 @@ type checker struct {
 
 func (c *checker) wrong(pointer, format string, args ...any) {
 	c.fields = append(c.fields, fault.Field{Pointer: pointer, Detail: fmt.Sprintf(format, args...)})
-}
-
-// purpose looks up what the message is for. A request that does not say is served all the same, unless the policy
-// refuses that (D18).
-func (c *checker) purpose(p *policy.Policy) {
-	if c.sub.Purpose == "" {
-		served := false
-		if c.checked.purpose, served = p.Unnamed(); !served {
-			c.wrong("#/purpose", "name what the message is for: %s", strings.Join(slices.Sorted(maps.Keys(p.Purposes)), ", "))
-		}
-		return
-	}
-	var err error
-	if c.checked.purpose, err = p.Purpose(c.sub.Purpose); err != nil {
-		c.wrong("#/purpose", "%s", err)
-	}
 }
 
 func (c *checker) destination(region string, refuseUnassigned bool) {
@@ -204,7 +188,7 @@ func (c *checker) metadata() {
 // key asks for the fields that the purpose's key is made of.
 func (c *checker) key() {
 	r := &intent.Request{
-		Event: c.sub.Event, Sender: c.checked.sender, Template: c.sub.Template, CorrelationID: c.sub.CorrelationID,
+		Event: c.event, Sender: c.checked.sender, Template: c.sub.Template, CorrelationID: c.sub.CorrelationID,
 	}
 	for _, part := range intent.Missing(c.checked.purpose, r) {
 		if part == policy.KeySender {

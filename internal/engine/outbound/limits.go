@@ -1,12 +1,16 @@
 package outbound
 
-import "time"
+import (
+	"time"
+
+	"github.com/einmal/einmal/internal/domain/policy"
+)
 
 // Limits of a request. They are part of the API's description; the database's columns are not bounded.
 const (
 	// MaxName is the longest event id, version, type, template id, template version and correlation id, in
 	// characters.
-	MaxName = 128
+	MaxName = policy.MaxName
 	// MaxMetadata is how many metadata keys a message may have, MaxMetadataKey and MaxMetadataValue how long
 	// they may be, in characters.
 	MaxMetadata      = 20

@@ -2,7 +2,8 @@ package outbound
 
 import (
 	"strings"
-	"unicode"
+
+	"github.com/einmal/einmal/internal/domain/policy"
 )
 
 // name is a field that the client names something with.
@@ -31,9 +32,5 @@ func (s *Submission) trimNames() {
 // space of any script (Unicode, White_Space) at their ends.
 func TrimName(s string) string { return strings.TrimSpace(s) }
 
-// unseen reports whether a character has no shape of its own: marks of direction, joiners, zero-width spaces
-// (Unicode category Cf), control characters (Cc) and breaks of lines (Zl, Zp). Two names that differ in one of
-// them alone would be two messages, and nobody could see why. U+0000 is refused everywhere, in its own words.
-func unseen(r rune) bool {
-	return r != 0 && unicode.In(r, unicode.Cf, unicode.Cc, unicode.Zl, unicode.Zp)
-}
+// unseen reports whether a character of a name cannot be seen. U+0000 is refused everywhere, in its own words.
+func unseen(r rune) bool { return r != 0 && policy.Unseen(r) }

@@ -23,9 +23,13 @@ import (
 
 // Submission is a request as it came, read but not judged.
 type Submission struct {
-	Tenant    ident.Partition
-	Caller    string // the API key's id, for the audit
-	Operation string // what idempotency keys are scoped to, beside the tenant (D8)
+	Tenant ident.Partition
+	Caller string // the API key's id, for the audit
+	// CallerName is the API key's name, and Header what came with the request, by canonical names: rules of the
+	// policy may look at them.
+	CallerName string
+	Header     map[string][]string
+	Operation  string // what idempotency keys are scoped to, beside the tenant (D8)
 	// IdempotencyKey is the client's; "" if it sent none.
 	IdempotencyKey string
 	// Canonical is the canonical JSON of each member of the body as sent, for the fingerprint of a retry (D8).

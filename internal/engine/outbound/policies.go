@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -31,7 +32,14 @@ type inForce struct {
 	// older are the definitions of a purpose's key in earlier versions, by the purpose's name, each once and only
 	// where it differs from the current one. Windows that began under them may still run (D6).
 	older map[string][]policy.Purpose
+	// mapped are the earlier versions with rules of their own for requests that name no purpose: each mapping once,
+	// the newest first. What they made of a request may have a window that still runs.
+	mapped []*policy.Policy
 }
+
+// maxMapped is how many earlier mappings a request without a purpose is compared under. Behind it, a window that
+// still runs would be reopened; each costs such a request a look at its rules.
+const maxMapped = 100
 
 func (p *policies) inForce(ctx context.Context) (*inForce, error) {
 	if now := p.current.Load(); now != nil {
@@ -70,7 +78,7 @@ func (p *policies) refresh(ctx context.Context, was *inForce) (*inForce, error) 
 	if err != nil {
 		return nil, err
 	}
-	now := &inForce{Policy: parsed, older: olderDefinitions(parsed, earlier)}
+	now := &inForce{Policy: parsed, older: olderDefinitions(parsed, earlier), mapped: olderMappings(parsed, earlier)}
 	p.current.Store(now)
 	return now, nil
 }
@@ -110,6 +118,28 @@ func olderDefinitions(now *policy.Policy, earlier []*policy.Policy) map[string][
 		}
 	}
 	return older
+}
+
+// olderMappings collects the earlier versions whose rules, or the keys of whose purposes, are others.
+func olderMappings(now *policy.Policy, earlier []*policy.Policy) []*policy.Policy {
+	var all []*policy.Policy
+	known := []string{mappingDefinition(now)}
+	for _, version := range earlier {
+		d := mappingDefinition(version)
+		if len(version.Mapping) > 0 && !slices.Contains(known, d) && len(all) < maxMapped {
+			known, all = append(known, d), append(all, version)
+		}
+	}
+	return all
+}
+
+// mappingDefinition is what a policy's rules make of requests, as one text.
+func mappingDefinition(p *policy.Policy) string {
+	var b strings.Builder
+	for _, rule := range p.Mapping {
+		fmt.Fprintln(&b, rule.When, rule.Purpose, rule.Event, definition(p.Purposes[rule.Purpose]))
+	}
+	return b.String()
 }
 
 // definition is what a purpose's key is made of, in one order.

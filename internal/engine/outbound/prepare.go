@@ -2,6 +2,7 @@ package outbound
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/einmal/einmal/internal/domain/flow"
@@ -24,8 +25,8 @@ func newIDs(p ident.Partition) ids { return ids{ident.NewDecision(p), ident.NewM
 func (s *Service) request(sub *Submission, c *checked, p *inForce, made ids) *intent.Request {
 	r := &intent.Request{
 		Decision: made.decision, Message: made.message,
-		Tenant: sub.Tenant, PolicyID: p.ID(), Purpose: c.purpose, To: c.to,
-		Event: sub.Event, Sender: c.sender, Template: sub.Template, CorrelationID: sub.CorrelationID,
+		Tenant: sub.Tenant, PolicyID: p.ID(), Purpose: c.purpose, MappedBy: c.mappedBy, To: c.to,
+		Event: c.event, Sender: c.sender, Template: sub.Template, CorrelationID: sub.CorrelationID,
 		ValidFor: c.validFor, Idempotency: s.idempotency(sub), Text: c.text.layout,
 	}
 	r.TextKey = s.key(intent.TextForm(r, sub.Text))
@@ -36,20 +37,42 @@ func (s *Service) request(sub *Submission, c *checked, p *inForce, made ids) *in
 	if c.purpose.Unnamed {
 		r.Keys.Unanswered = s.key(intent.UnansweredForm(r.Keys.Intent))
 	}
-	r.Keys.Older = s.olderKeys(r, p)
+	s.addOlder(r, sub, p)
 	return r
 }
 
-// olderKeys are the keys that the request would have had under earlier versions of the policy, where they
-// differ. A definition that needs more than the request has cannot have seen this intent.
-func (s *Service) olderKeys(r *intent.Request, p *inForce) []intent.Key {
-	var keys []intent.Key
+// addOlder adds the keys that the request would have had under versions that were in force before, where they differ.
+// A definition that needs more than the request has cannot have seen this intent.
+func (s *Service) addOlder(r *intent.Request, sub *Submission, p *inForce) {
 	for _, old := range p.older[r.Purpose.Name] {
 		if len(intent.Missing(old, r)) == 0 {
-			keys = append(keys, s.key(intent.KeyForm(old, r)))
+			s.addOlderKey(r, old, r.Event)
 		}
 	}
-	return keys
+	if sub.Purpose != "" {
+		return
+	}
+	asked := sub.asked(r.Sender)
+	for _, old := range p.mapped {
+		if m, ok := old.Map(asked); ok {
+			s.addOlderKey(r, m.Purpose, intent.Event(m.Event))
+		}
+	}
+}
+
+// addOlderKey adds the key of a purpose with an event, and where that purpose makes every text a version, the key with
+// this text.
+func (s *Service) addOlderKey(r *intent.Request, purpose policy.Purpose, event intent.Event) {
+	then := *r
+	then.Event = event
+	k := s.key(intent.KeyForm(purpose, &then))
+	if k == r.Keys.Intent || slices.Contains(r.Keys.Older, k) {
+		return
+	}
+	r.Keys.Older = append(r.Keys.Older, k)
+	if purpose.OnOtherText == policy.OtherTextAllow {
+		r.Keys.OlderVariants = append(r.Keys.OlderVariants, s.key(intent.VariantForm(k, r.TextKey)))
+	}
 }
 
 func (s *Service) key(form []byte) intent.Key { return s.cfg.Identity.Key(form) }

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/einmal/einmal/internal/domain/intent"
@@ -126,7 +127,7 @@ func (d *deciding) ask(w taking) {
 // intentSlots lists the keys under which a request is compared.
 func intentSlots(r *intent.Request) []slot {
 	keys := []slot{{intent.SpaceIntent, r.Keys.Intent}}
-	for _, k := range r.Keys.Older {
+	for _, k := range slices.Concat(r.Keys.Older, r.Keys.OlderVariants) {
 		keys = append(keys, slot{intent.SpaceIntent, k})
 	}
 	if !r.Keys.Variant.IsZero() {

@@ -58,15 +58,43 @@ func testOlderKey(t *testing.T, h Harness) {
 		r.Purpose.Key = []policy.KeyPart{policy.KeyEventID}
 		r.Keys.Older = []intent.Key{first.Keys.Intent}
 	}}
+	other.change = mappedBy("legacy", other.change)
 	d := w.decide(other)[0].Decision
 	stored, err := w.Store.Decision(context.Background(), w.tenant, d.ID)
 	must(t, err)
-	if d.Action != intent.Suppress || d.Message.ID != first.Message || stored.MatchedKey != first.Keys.Intent || stored.IntentKey == stored.MatchedKey {
+	if d.Action != intent.Suppress || d.Message.ID != first.Message || stored.MatchedKey != first.Keys.Intent || stored.IntentKey == stored.MatchedKey || stored.MappedBy != "legacy" {
 		t.Errorf("under another definition of the key: %+v", stored)
 	}
 	w.settle(cancelled(first.Message)) // a state that this window does not list
 	if d := w.decide(other)[0].Decision; d.Action != intent.Allow || d.Reason != intent.ReasonWindowEnded || !d.MatchedKey.IsZero() {
 		t.Errorf("after that window: %+v", d)
+	}
+}
+
+func mappedBy(rule string, change func(*intent.Request)) func(*intent.Request) {
+	return func(r *intent.Request) {
+		change(r)
+		r.MappedBy = rule
+	}
+}
+
+// testOlderVariant finds a text that was a version of its own under the key of an older policy version.
+//
+// covers: D6, D17
+func testOlderVariant(t *testing.T, h Harness) {
+	w := newWorld(t, h)
+	ask := ask{purpose: "code", event: "C-1", version: "1", to: 46, text: "1111"}
+	first := w.submission(ask)
+	ask.text = "2222"
+	second := w.submission(ask)
+	_, err := w.Decide(context.Background(), []store.Submission{first, second}, intent.Decide)
+	must(t, err)
+	ask.change = func(r *intent.Request) {
+		r.Purpose.Key = []policy.KeyPart{policy.KeyEventVersion}
+		r.Keys.Older, r.Keys.OlderVariants = []intent.Key{first.Keys.Intent}, []intent.Key{second.Keys.Variant}
+	}
+	if d := w.decide(ask)[0].Decision; d.Action != intent.Suppress || d.Message.ID != second.Message || d.MatchedKey != second.Keys.Variant {
+		t.Errorf("the second text under another key: %+v", d)
 	}
 }
 

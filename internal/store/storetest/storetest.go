@@ -60,6 +60,7 @@ func Run(t *testing.T, h Harness) {
 		"PolicyUnderLoad":      testPolicyUnderLoad,
 		"Monitor":              testMonitor,
 		"OlderKey":             testOlderKey,
+		"OlderVariant":         testOlderVariant,
 		"Racers":               testRacers,
 		"Linearizable":         testLinearizable,
 		"PoisonedRequest":      testPoisonedRequest,
