@@ -4,8 +4,10 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"time"
 
 	"github.com/einmal/einmal/internal/app"
+	"github.com/einmal/einmal/internal/edge/api"
 	"github.com/einmal/einmal/internal/ground/telemetry"
 )
 
@@ -15,6 +17,8 @@ type App struct {
 	Open func(o Options, stderr io.Writer) (Gateway, error)
 	// Migrate brings the schema of a store to this release.
 	Migrate func(ctx context.Context, o Options, stderr io.Writer) error
+	// Restored opens the store of a data folder that no gateway uses.
+	Restored func(ctx context.Context, o Options, stderr io.Writer) (Restored, error)
 	// Config returns the configuration in force as YAML, secrets masked.
 	Config func(o Options) (string, error)
 }
@@ -55,8 +59,18 @@ type Running struct {
 	Held         string `json:"held,omitempty"` // why traffic waits; "": it does not
 }
 
+// Restored is a store in this process, for what follows a restore of it.
+type Restored interface {
+	Survey(ctx context.Context, asOf time.Time) (api.RestoredView, error)
+	// Release returns when traffic may go on.
+	Release(ctx context.Context, b api.ReleaseBody) error
+	Close() error
+}
+
 // realApp is internal/app.
-func realApp() App { return App{Open: openApp, Migrate: migrateApp, Config: configApp} }
+func realApp() App {
+	return App{Open: openApp, Migrate: migrateApp, Restored: restoredApp, Config: configApp}
+}
 
 // load reads the configuration and makes its logger.
 func load(o Options, stderr io.Writer) (app.Config, *slog.Logger, error) {
@@ -106,6 +120,14 @@ func migrateApp(ctx context.Context, o Options, stderr io.Writer) error {
 		return err
 	}
 	return app.Migrate(ctx, c, log)
+}
+
+func restoredApp(ctx context.Context, o Options, stderr io.Writer) (Restored, error) {
+	c, log, err := load(o, stderr)
+	if err != nil {
+		return nil, err
+	}
+	return app.OpenRestored(ctx, c, log)
 }
 
 func configApp(o Options) (string, error) {

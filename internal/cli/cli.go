@@ -48,6 +48,8 @@ type commands struct {
 	Stop     stopCmd     `cmd:"" help:"Emergency stop: hold what waits, by tenant, purpose or connection, or all of it."`
 	Resume   resumeCmd   `cmd:"" help:"Lift an emergency stop."`
 	Stops    stopsCmd    `cmd:"" help:"List emergency stops."`
+	Restored restoredCmd `cmd:"" help:"After a restore of the store: show what is in doubt, and let traffic go on."`
+	Requeue  requeueCmd  `cmd:"" help:"Send a message that a restore left unknown, and that certainly was not sent."`
 	Migrate  migrateCmd  `cmd:"" help:"Bring a store's schema to this release."`
 	Config   configCmd   `cmd:"" help:"Show the configuration in force, secrets masked."`
 	Chaos    chaosCmd    `cmd:"" help:"Failure tests (builds with -tags chaos)."`

@@ -112,7 +112,8 @@ type releaseIn struct {
 	RawBody     []byte
 }
 
-type releaseBody struct {
+// ReleaseBody is what an operator says about a store that was restored.
+type ReleaseBody struct {
 	Reason      string `json:"reason" doc:"What happened; it is kept with the store's incarnation."`
 	By          string `json:"by,omitempty" doc:"Who says so; else the key's name."`
 	AsOf        string `json:"as_of,omitempty" format:"date-time" doc:"When the copy was taken. A time before that lets messages be sent a second time."`
@@ -173,7 +174,7 @@ func (a *API) requeue(ctx context.Context, in *cancelIn) (OneMessageView, error)
 // registerRestored adds what follows a restore of the store.
 func (a *API) registerRestored() {
 	add(a, op("GET", "/v1/restored", "get-restored", "Operation", "Whether traffic waits because the store went back in time, and what is in doubt"), ScopeAdmin, a.getRestored)
-	release := withBody(op("POST", "/v1/restored", "release-restored", "Operation", "Let traffic go on after a restore of the store"), a.schema(releaseBody{}))
+	release := withBody(op("POST", "/v1/restored", "release-restored", "Operation", "Let traffic go on after a restore of the store"), a.schema(ReleaseBody{}))
 	release.DefaultStatus = http.StatusAccepted
 	add(a, release, ScopeAdmin, a.release)
 	add(a, withBody(op("POST", "/v1/messages/{id}/requeue", "requeue-message", "Messages", "Send a message that a restore of the store left unknown, since a person knows that it was not sent"), a.schema(cancelBody{})), ScopeReview, a.requeue)

@@ -52,6 +52,26 @@ func PostgresRestore(t *testing.T, u, backup *url.URL) {
 	run(t, admin, "create database "+name+" template "+strings.TrimPrefix(backup.Path, "/"))
 }
 
+// PostgresFailover puts another database in the place of one that holds exactly what that has acknowledged: nobody
+// can reach it from the moment of the copy on.
+func PostgresFailover(t *testing.T, u *url.URL) {
+	t.Helper()
+	server, err := url.Parse(os.Getenv(PostgresEnv))
+	must(t, err)
+	admin, leave := connect(t, server)
+	defer leave()
+	name := strings.TrimPrefix(u.Path, "/")
+	for _, step := range []string{
+		"alter database " + name + " allow_connections false",
+		"select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = '" + name + "'",
+		"create database " + name + "_next template " + name,
+		"drop database " + name + " with (force)",
+		"alter database " + name + "_next rename to " + name,
+	} {
+		run(t, admin, step)
+	}
+}
+
 // connect opens one connection.
 func connect(t *testing.T, u *url.URL) (c *pgconn.PgConn, leave func()) {
 	t.Helper()
