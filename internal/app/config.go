@@ -77,12 +77,15 @@ type Connection struct {
 	// IDSpace is the connection whose message ids this one shares: receipts come back over either.
 	IDSpace string `yaml:"id_space,omitempty"`
 	// For both.
-	Window          int      `yaml:"window"`           // in-flight limit
-	ResponseTimeout Duration `yaml:"response_timeout"` // after it a submission's outcome is unknown
-	EnquireLink     Duration `yaml:"enquire_link"`     // silence before the link is tested
-	Lookup          Lookup   `yaml:"lookup"`
-	Receipts        Declared `yaml:"receipts,omitempty"` // what is known of its receipts
-	Long            Long     `yaml:"long"`               // texts of more than one part
+	Window int  `yaml:"window"`         // in-flight limit
+	Rate   Rate `yaml:"rate,omitempty"` // none: as fast as the window lets
+	// Senders are those with a rate of their own, beside the connection's.
+	Senders         map[string]Sender `yaml:"senders,omitempty"`
+	ResponseTimeout Duration          `yaml:"response_timeout"` // after it a submission's outcome is unknown
+	EnquireLink     Duration          `yaml:"enquire_link"`     // silence before the link is tested
+	Lookup          Lookup            `yaml:"lookup"`
+	Receipts        Declared          `yaml:"receipts,omitempty"` // what is known of its receipts
+	Long            Long              `yaml:"long"`               // texts of more than one part
 	// For the simulator.
 	Ledger      string   `yaml:"ledger,omitempty"` // file to which it writes what it accepted
 	NoEcho      bool     `yaml:"no_echo,omitempty"`
@@ -218,6 +221,9 @@ func (c Config) check() error {
 const maxWindow = 10_000
 
 func (k Connection) check() error {
+	if err := k.checkSenders(); err != nil {
+		return err
+	}
 	if k.Window < 1 || k.Window > maxWindow {
 		return fmt.Errorf("window: from 1 to %d", maxWindow)
 	}

@@ -29,6 +29,8 @@ connections:
     system_id: einmal
     password: env:CARRIER_PASSWORD
     window: 20
+    rate: 100/s
+    senders: {SHOP: {rate: 30/m}, 4711: {rate: 1/s}}
     lookup: {by: [own_reference], source: "operator's manual 4.2"}
 `, app.Flags{Listen: "127.0.0.1:7070"})
 	must(t, err)
@@ -40,6 +42,9 @@ connections:
 		if strings.Contains(shown, secret) {
 			t.Errorf("a secret is shown:\n%s", shown)
 		}
+	}
+	if !strings.Contains(shown, "rate: 100/s") || !strings.Contains(shown, "rate: 30/m") || len(c.Connections["carrier_a"].Senders) != 2 {
+		t.Errorf("rates are not shown:\n%s", shown)
 	}
 	if !strings.Contains(shown, "env:CARRIER_PASSWORD") {
 		t.Errorf("a reference is hidden:\n%s", shown)

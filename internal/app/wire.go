@@ -110,6 +110,7 @@ func (a *App) buildFlows(context.Context) error {
 		Connection: dispatch.Connection{
 			ID: c.id, IDSpace: c.space, Name: c.name, EchoesReference: echo, Simulated: a.simulated,
 			Together: c.cfg.Long.Send == sendTogether, OneReceipt: c.cfg.Receipts.Parts == receiptsOfFirst,
+			Rates: c.cfg.rates(),
 		},
 		Addressing:      smpp.Config{}.Addressing,
 		ResponseTimeout: time.Duration(c.cfg.ResponseTimeout), Committed: a.relay.Wake, Log: a.log, Metrics: dispatched,
