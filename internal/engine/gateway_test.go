@@ -86,13 +86,17 @@ func startGateway(t testing.TB, set settings) *gateway {
 // openGateway brings up a store and a message centre, and no node yet.
 func openGateway(t testing.TB, set settings) *gateway {
 	t.Helper()
-	ctx := context.Background()
-	dir := t.TempDir()
-	s, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(dir, "einmal.db")})
+	s, err := sqlite.Open(context.Background(), sqlite.Options{Path: filepath.Join(t.TempDir(), "einmal.db")})
 	must(t, err)
+	return openGatewayOn(t, set, s)
+}
+
+// openGatewayOn does so on a store that it closes.
+func openGatewayOn(t testing.TB, set settings, s store.Store) *gateway {
+	t.Helper()
 	t.Cleanup(func() { must(t, s.Close()) })
-	g := &gateway{TB: t, set: set, store: s, ledger: filepath.Join(dir, "ledger"), committed: make(chan struct{}, 1)}
-	g.register(ctx)
+	g := &gateway{TB: t, set: set, store: s, ledger: filepath.Join(t.TempDir(), "ledger"), committed: make(chan struct{}, 1)}
+	g.register(context.Background())
 	centre := simulator.New(simulator.Config{LedgerPath: g.ledger, Echo: set.echo})
 	must(t, centre.Start())
 	t.Cleanup(func() { must(t, centre.Close()) })
