@@ -10,7 +10,7 @@ import (
 
 var (
 	scanAwaiting = define(`select message_id, queue, ready_at from message_state
-		where queue > 0 and (queue, ready_at, message_id) > ({1}, {2}, {3}) order by queue, ready_at, message_id limit {4}`)
+		where (queue, ready_at, message_id) > ({1}, {2}, {3}) and queue > 0 order by queue, ready_at, message_id limit {4}`)
 	readAwaited = define(`select a.message_id, a.attempt, a.part, a.external_id, a.code from {rows id bytes} cross join attempt_part a
 		where a.message_id = r.id and a.connection = {1} and length(a.external_id) > 0 order by a.message_id, a.attempt, a.part`)
 )

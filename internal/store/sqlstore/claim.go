@@ -171,7 +171,7 @@ func (s *Store) Due(ctx context.Context, q evidence.Queue, limit int) ([]ident.M
 }
 
 var scanPending = define(`select message_id, queue, ready_at, valid_until from message_state
-	where queue > 0 and queue >= {1} and (queue, ready_at, message_id) > ({2}, {3}, {4}) order by queue, ready_at, message_id limit {5}`)
+	where (queue, ready_at, message_id) > ({2}, {3}, {4}) and queue >= {1} and queue > 0 order by queue, ready_at, message_id limit {5}`)
 
 // DueValidity implements store.Dispatcher.
 func (s *Store) DueValidity(ctx context.Context, from store.Cursor, scan int) ([]ident.Message, store.Cursor, error) {

@@ -134,8 +134,8 @@ func (s *Store) EndRelease(ctx context.Context, of ident.Incarnation) error {
 // What is unfinished is in the queue of leases or in a flow; what was handed over waits in the queue between.
 var listUnfinished = define(`select s.message_id, s.queue, s.ready_at, s.state, s.valid_until, m.tenant, m.purpose, m.created_at,
 	(select count(*) from attempt_part a where a.message_id = s.message_id and a.outcome = {1})
-	from message_state s cross join message m where s.queue > 0 and s.queue >= {2} and s.queue <= {3}
-	and (s.queue, s.ready_at, s.message_id) > ({4}, {5}, {6}) and m.id = s.message_id order by s.queue, s.ready_at, s.message_id limit {7}`)
+	from message_state s cross join message m where (s.queue, s.ready_at, s.message_id) > ({4}, {5}, {6})
+	and s.queue >= {2} and s.queue <= {3} and s.queue > 0 and m.id = s.message_id order by s.queue, s.ready_at, s.message_id limit {7}`)
 
 // lastFlow is as high as a flow's number can be.
 const lastFlow = evidence.Queue(math.MaxInt64)

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -49,6 +50,20 @@ func checkPlan(t *testing.T, db *sql.DB, q *template, d *Dialect, forbidden ...s
 		}
 		if bad {
 			t.Errorf("%s\n\t%s", strings.Join(strings.Fields(q.text), " "), step)
+		}
+	}
+}
+
+// The queue's partial index is used where its condition, queue > 0, is repeated. The embedded engine begins to read at
+// the first lower bound that a statement has: with that condition in front it would read everything that waits.
+func TestTheQueueIsEnteredAtItsBound(t *testing.T) {
+	wrong := regexp.MustCompile(`queue > 0\s+and\s+(\w+\.)?(queue >|\((\w+\.)?queue,)`)
+	if !wrong.MatchString("where s.queue > 0 and s.queue >= {1}") || !wrong.MatchString("where queue > 0 and (queue, ready_at) > ({1}, {2})") {
+		t.Error("the form that is wrong is not found")
+	}
+	for _, q := range defined {
+		if wrong.MatchString(q.text) {
+			t.Errorf("put queue > 0 behind the other bound:\n%s", q.text)
 		}
 	}
 }

@@ -22,11 +22,11 @@ const (
 // walk steps through the flows with messages in stretches of their numbers: one look at the queue's index for each
 // step, and no more than {2} steps in a stretch. With flow.TenantShift it steps from tenant to tenant.
 var walk = define(`with recursive waiting (ends, queue, n) as (
-		select r.ends, (select m.queue from message_state m where m.queue > 0 and m.queue >= r.begins and m.queue < r.ends order by m.queue limit 1), 1
+		select r.ends, (select m.queue from message_state m where m.queue >= r.begins and m.queue < r.ends and m.queue > 0 order by m.queue limit 1), 1
 			from {rows begins int, ends int}
 		union all
-		select w.ends, (select m.queue from message_state m where m.queue > 0
-				and m.queue >= (((w.queue >> cast({1} as integer)) + 1) << cast({1} as integer)) and m.queue < w.ends order by m.queue limit 1), w.n + 1
+		select w.ends, (select m.queue from message_state m
+				where m.queue >= (((w.queue >> cast({1} as integer)) + 1) << cast({1} as integer)) and m.queue < w.ends and m.queue > 0 order by m.queue limit 1), w.n + 1
 			from waiting w where w.queue is not null and w.n < {2})
 	select f.id, f.sender, f.purpose, case when exists (select 1 from message_state s where s.queue > 0 and s.queue = f.id and s.ready_at <= {3}) then 1 else 0 end
 		from waiting cross join flow f where f.id = waiting.queue`)
