@@ -43,8 +43,8 @@ var bodies = map[string]string{
 	"POST /v1/messages": ordinary, "POST /v1/messages/{id}/cancel": `{"reason":"mistake"}`, "POST /v1/keys": `{"name":"n","scopes":["read"]}`,
 	"POST /v1/policies": `{"source":"policy: shop"}`,
 	"POST /v1/restored": `{"reason":"disk"}`, "POST /v1/messages/{id}/requeue": `{"reason":"not in their list"}`,
-	"POST /v1/handset/{number}/reply": `{"text":"yes","to":"4711"}`,
-	"POST /v1/stops":                  `{"purpose":"drill","by":"ann","reason":"a drill"}`, "DELETE /v1/stops/{id}": `{"by":"ann","reason":"it is over"}`,
+	"POST /v1/messages/batch": `{"messages":[` + ordinary + `]}`, "POST /v1/handset/{number}/reply": `{"text":"yes","to":"4711"}`,
+	"POST /v1/stops": `{"purpose":"drill","by":"ann","reason":"a drill"}`, "DELETE /v1/stops/{id}": `{"by":"ann","reason":"it is over"}`,
 }
 
 // The walk goes through every route of the API, so that a new one is in it: with no key, a malformed one, an

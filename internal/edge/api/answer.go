@@ -19,6 +19,14 @@ func answerStatus(d *intent.Decision) int {
 	return http.StatusOK
 }
 
+// statusOf is the status of an answer. A dry run has made nothing.
+func statusOf(a *outbound.Answer) int {
+	if a.DryRun {
+		return http.StatusOK
+	}
+	return answerStatus(&a.Decision)
+}
+
 // appendAnswer writes the answer to a submission. But for the dry run's members it is made of the stored
 // decision alone: a replay is the same body, byte for byte (D8).
 //

@@ -46,6 +46,8 @@ func (*canceller) Cancel(context.Context, ident.Partition, ident.Message, string
 	return nil, nil
 }
 
+func (*canceller) SubmitAll(context.Context, []outbound.Submission) []outbound.Submitted { return nil }
+
 func (*canceller) AnswerSent(*outbound.Answer) {}
 
 func (*canceller) ApplyPolicy(context.Context, string, []byte, string) (store.PolicyVersion, bool, error) {

@@ -40,7 +40,9 @@ func (d *decoder) document(body []byte) (strictjson.Value, bool) {
 type memberReader func(v strictjson.Value, pointer string)
 
 // members are the ones that an object may have. There are a dozen at most: a slice is faster than a map.
-type members []struct {
+type members []member
+
+type member struct {
 	name string
 	read memberReader
 }

@@ -231,6 +231,17 @@ func (f *fakeOutbound) Submit(ctx context.Context, s outbound.Submission) (outbo
 	return f.answer, f.err
 }
 
+func (f *fakeOutbound) SubmitAll(ctx context.Context, subs []outbound.Submission) []outbound.Submitted {
+	out := make([]outbound.Submitted, len(subs))
+	for i, s := range subs {
+		out[i].Answer, out[i].Err = f.Submit(ctx, s)
+		if s.Text == "refuse" {
+			out[i] = outbound.Submitted{Err: fault.New(fault.Unavailable, "the queue is full").After(2 * time.Second)}
+		}
+	}
+	return out
+}
+
 func (f *fakeOutbound) Cancel(_ context.Context, tenant ident.Partition, _ ident.Message, person, reason string) (*store.Message, error) {
 	f.cancelled.tenant, f.cancelled.person, f.cancelled.reason = tenant, person, reason
 	if tenant != f.message.Tenant {

@@ -33,15 +33,26 @@ func idempotencyKey(h http.Header) (string, *fault.Field) {
 	} else {
 		ok = !strings.ContainsAny(value, "\",;\\")
 	}
-	switch {
-	case !ok || !printable(key):
-		return wrong(`not a key: send up to 255 printable ASCII characters, as in "8e03978e-40d5-43e8-bc93-6894a57f9324", with or without the quotes`)
-	case key == "":
-		return wrong("the key is empty: send a random one, or leave the header out")
-	case len(key) > maxIdempotencyKey:
-		return wrong("the key is too long: at most 255 characters")
+	if !ok {
+		key = "\x00" // no key either
+	}
+	if problem := keyProblem(key); problem != "" {
+		return wrong(problem)
 	}
 	return key, nil
+}
+
+// keyProblem says what is wrong with a key; "": nothing.
+func keyProblem(key string) string {
+	switch {
+	case !printable(key):
+		return `not a key: send up to 255 printable ASCII characters, as in "8e03978e-40d5-43e8-bc93-6894a57f9324", with or without the quotes`
+	case key == "":
+		return "the key is empty: send a random one, or leave it out"
+	case len(key) > maxIdempotencyKey:
+		return "the key is too long: at most 255 characters"
+	}
+	return ""
 }
 
 // quoted reads a structured string. Parameters behind it are permitted and have no meaning.

@@ -101,6 +101,9 @@ func writes(r Route, o *household) string {
 	if r.Method == "POST" && r.Path == "/v1/messages" {
 		return o.body()
 	}
+	if r.Method == "POST" && r.Path == "/v1/messages/batch" {
+		return `{"messages":[` + o.body() + `]}`
+	}
 	return bodies[r.Method+" "+r.Path]
 }
 

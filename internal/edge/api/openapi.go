@@ -80,6 +80,23 @@ type (
 		Metadata      map[string]string `json:"metadata,omitempty" doc:"Echoed; means nothing to the gateway."`
 		DryRun        bool              `json:"dry_run,omitempty" doc:"The decision only; nothing is reserved."`
 	}
+	batchBody struct {
+		Messages []batchMessage `json:"messages" minItems:"1" maxItems:"256" nullable:"false"`
+	}
+	batchMessage struct {
+		submitBody
+		IdempotencyKey string `json:"idempotency_key,omitempty" maxLength:"255" doc:"As the header Idempotency-Key of a single request, and the same key as there."`
+	}
+	batchAnswer struct {
+		Data []batchItem `json:"data" nullable:"false" doc:"An answer for each message, in the order of the messages."`
+	}
+	batchItem struct {
+		Status      int           `json:"status" doc:"What a single request would have been answered with."`
+		Replayed    bool          `json:"replayed,omitempty" doc:"This is the answer that the first request with this idempotency key got."`
+		Answer      *submitAnswer `json:"answer,omitempty"`
+		Problem     *Problem      `json:"problem,omitempty" doc:"In place of an answer. Pointers begin at the message."`
+		RetryAfterS int           `json:"retry_after_s,omitempty" doc:"Where the same message may be sent again: after so many seconds."`
+	}
 	submitEvent struct {
 		Type    string `json:"type,omitempty"`
 		ID      string `json:"id,omitempty"`
@@ -151,6 +168,22 @@ func (a *API) registerSubmit() {
 	}
 	problem := map[string]*huma.MediaType{problemType: {Schema: a.schema(Problem{})}}
 	for _, status := range []int{400, 401, 403, 409, 413, 415, 422, 429, 500, 503} {
+		o.Responses[strconv.Itoa(status)] = &huma.Response{Description: http.StatusText(status), Content: problem}
+	}
+	a.OpenAPI().AddOperation(&o)
+}
+
+func (a *API) registerBatch() {
+	const path = "/v1/messages/batch"
+	a.handle(Route{"POST", path, ScopeSend}, a.submitBatch)
+	o := withBody(op("POST", path, "submit-batch", "Messages", "Submit many intents, with an answer for each"), a.schema(batchBody{}))
+	o.Description = "Each message is decided as if it had come alone, in the order of the messages: of two equal ones the first makes " +
+		"the message. One that is wrong concerns no other. Only a body that is no JSON, or has more than 256 messages, is refused as a whole."
+	o.Security = needs(ScopeSend)
+	o.MaxBodyBytes = maxBatchBody
+	o.Responses = map[string]*huma.Response{"200": {Description: "An answer for each message.", Content: jsonContent(a.schema(batchAnswer{}))}}
+	problem := map[string]*huma.MediaType{problemType: {Schema: a.schema(Problem{})}}
+	for _, status := range []int{400, 401, 403, 413, 415, 500, 503} {
 		o.Responses[strconv.Itoa(status)] = &huma.Response{Description: http.StatusText(status), Content: problem}
 	}
 	a.OpenAPI().AddOperation(&o)

@@ -12,6 +12,7 @@ import (
 // fault.Invalid with a field for each.
 type Outbound interface {
 	Submit(ctx context.Context, s outbound.Submission) (outbound.Answer, error)
+	SubmitAll(ctx context.Context, subs []outbound.Submission) []outbound.Submitted
 	// AnswerSent says that an answer for which that is awaited got out.
 	AnswerSent(a *outbound.Answer)
 	Cancel(ctx context.Context, tenant ident.Partition, id ident.Message, person, reason string) (*store.Message, error)

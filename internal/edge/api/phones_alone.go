@@ -52,7 +52,7 @@ func (p *phonesAlone) reply(w http.ResponseWriter, r *http.Request) (any, error)
 		return nil, err
 	}
 	buf := &buffer{}
-	if err := buf.read(w, r); err != nil {
+	if err := buf.read(w, r, maxBody); err != nil {
 		return nil, err
 	}
 	text, to, err := readReply(r.Header.Get("Content-Type"), buf.in)

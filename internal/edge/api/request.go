@@ -11,12 +11,17 @@ const maxBody = 64 << 10
 // decodeSubmission reads the body of POST /v1/messages. Only what the JSON itself can tell is checked here,
 // types and names; the rest is the outbound flow's. What is wrong goes to the decoder, all of it at once.
 func decodeSubmission(d *decoder, body []byte) outbound.Submission {
-	s := outbound.Submission{Operation: sendOperation}
 	v, ok := d.document(body)
 	if !ok {
-		return s
+		return outbound.Submission{}
 	}
-	d.members(v, "#", members{
+	return d.submission(v)
+}
+
+// submission reads the members of a request, and others that a call has beside them.
+func (d *decoder) submission(v strictjson.Value, others ...member) outbound.Submission {
+	s := outbound.Submission{Operation: sendOperation}
+	d.members(v, "#", append(members{
 		{"to", d.text(&s.To)}, {"region", d.text(&s.Region)}, {"purpose", d.text(&s.Purpose)}, {"sender", d.text(&s.Sender)},
 		{"text", d.text(&s.Text)}, {"correlation_id", d.text(&s.CorrelationID)}, {"valid_for", d.text(&s.ValidFor)},
 		{"event", d.object(members{
@@ -24,7 +29,7 @@ func decodeSubmission(d *decoder, body []byte) outbound.Submission {
 		})},
 		{"template", d.object(members{{"id", d.text(&s.Template.ID)}, {"version", d.version(&s.Template.Version)}})},
 		{"metadata", d.texts(&s.Metadata)}, {"dry_run", d.flag(&s.DryRun)}, {"exception", d.notYet},
-	})
+	}, others...))
 	s.Canonical = canonicalMembers(v)
 	return s
 }
@@ -35,12 +40,13 @@ func (d *decoder) notYet(_ strictjson.Value, pointer string) {
 }
 
 // canonicalMembers is what the fingerprint of an idempotency key is taken over. dry_run is left out: a dry run
-// reserves nothing.
+// reserves nothing. So is the key itself, which a batch has among the members, and which then is the same request's
+// as in the header of a single one.
 func canonicalMembers(v strictjson.Value) map[string][]byte {
 	forms := make(map[string][]byte, len(v.Members))
 	all := make([]byte, 0, 512)
 	for _, m := range v.Members {
-		if m.Name == "dry_run" {
+		if m.Name == "dry_run" || m.Name == keyMember {
 			continue
 		}
 		from := len(all)

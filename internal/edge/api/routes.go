@@ -15,6 +15,7 @@ import (
 // register adds every operation of this release.
 func (a *API) register() {
 	a.registerSubmit()
+	a.registerBatch()
 	add(a, op("GET", "/v1/messages", "list-messages", "Messages", "Find messages"), ScopeRead, a.listMessages)
 	add(a, patient(op("GET", "/v1/messages/{id}", "get-message", "Messages", "One message with its attempts")), ScopeRead, a.getMessage)
 	add(a, op("GET", "/v1/messages/{id}/timeline", "get-timeline", "Messages", "Everything that happened to a message, in order"), ScopeRead, a.getTimeline)
@@ -100,6 +101,10 @@ func (a *API) guard(scope Scope) func(huma.Context, func(huma.Context)) {
 	}
 }
 
+// otherMethods are those of RFC 9110 and RFC 5789 that a resource may lack. They are named, since a path such as
+// /v1/messages/batch for all methods would contradict /v1/messages/{id} for one.
+var otherMethods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+
 // refuseTheRest answers wrong methods and unknown paths with problem documents; under /v1 only to those who
 // have a key.
 func (a *API) refuseTheRest() {
@@ -113,10 +118,15 @@ func (a *API) refuseTheRest() {
 		}
 		slices.Sort(allowed)
 		allow := strings.Join(allowed, ", ")
-		a.mux.HandleFunc(path, func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Allow", allow)
-			writeProblem(w, fault.New(methodNotAllowed, "this resource has %s", allow))
-		})
+		for _, method := range otherMethods {
+			if slices.Contains(allowed, method) {
+				continue
+			}
+			a.mux.HandleFunc(method+" "+path, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("Allow", allow)
+				writeProblem(w, fault.New(methodNotAllowed, "this resource has %s", allow))
+			})
+		}
 	}
 	a.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		err := error(fault.New(fault.NotFound, "no such path: see /openapi.json"))

@@ -22,7 +22,7 @@ func (a *API) submit(w http.ResponseWriter, r *http.Request) {
 	}
 	buf := buffers.Get().(*buffer) // the pool holds nothing else
 	defer buffers.Put(buf)
-	if err := buf.read(w, r); err != nil {
+	if err := buf.read(w, r, maxBody); err != nil {
 		writeProblem(w, err)
 		return
 	}
@@ -72,10 +72,8 @@ func writeAnswer(w http.ResponseWriter, a *outbound.Answer, body []byte) {
 	if a.Replayed {
 		h[replayedHeader] = isTrue
 	}
-	status := answerStatus(&a.Decision)
-	if a.DryRun {
-		status = http.StatusOK
-	} else if status == http.StatusCreated {
+	status := statusOf(a)
+	if status == http.StatusCreated {
 		h["Location"] = []string{"/v1/messages/" + a.Decision.Message.ID.String()}
 	}
 	w.WriteHeader(status)
@@ -91,12 +89,12 @@ var (
 // buffer holds a request's body and its answer.
 type buffer struct{ in, out []byte }
 
-// read reads a JSON body of at most maxBody bytes.
-func (b *buffer) read(w http.ResponseWriter, r *http.Request) error {
+// read reads a JSON body of at most so many bytes.
+func (b *buffer) read(w http.ResponseWriter, r *http.Request, most int64) error {
 	if !isJSON(r.Header.Get("Content-Type")) || r.Header.Get("Content-Encoding") != "" {
 		return errMediaType
 	}
-	body := http.MaxBytesReader(w, r.Body, maxBody)
+	body := http.MaxBytesReader(w, r.Body, most)
 	b.in = b.in[:0]
 	for {
 		if len(b.in) == cap(b.in) {
@@ -115,7 +113,7 @@ func (b *buffer) read(w http.ResponseWriter, r *http.Request) error {
 
 func bodyError(err error) error {
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
-		return errTooLarge
+		return fault.New(fault.TooLarge, "the body is larger than %d bytes", tooLarge.Limit)
 	}
 	return fault.Wrap(err, fault.Invalid, "the body ended before it was complete")
 }

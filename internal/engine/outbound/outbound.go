@@ -46,6 +46,7 @@ type Submission struct {
 	DryRun              bool
 
 	served string // the purpose under which it was decided, for logs and metrics
+	turn   turn   // among those that came with it
 }
 
 // Answer is what a request gets that is not refused with a fault.

@@ -104,7 +104,7 @@ func (s *Service) preview(ctx context.Context, sub *Submission, c *checked, r *i
 
 // queued has a request decided with whatever else arrives.
 func (s *Service) queued(ctx context.Context, sub *Submission, out store.Submission) (Answer, error) {
-	decided, err := s.writers.do(ctx, out)
+	decided, err := s.writers.do(ctx, out, sub.turn)
 	if err == nil {
 		err = decided.Err
 	}

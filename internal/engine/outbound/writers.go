@@ -36,13 +36,23 @@ func newWriters(conf batch.Config, decide func([]store.Submission) ([]store.Deci
 	return w
 }
 
-func (w *writers) do(ctx context.Context, s store.Submission) (store.Decided, error) {
+// turn is a place in an order: of requests that come together the same writer decides equal ones, however many others
+// come meanwhile. The zero turn is that of a request by itself.
+type turn struct {
+	inside  int64  // how many requests were under way when they came
+	entered func() // called once the request is in its line, or has no place in it
+}
+
+func (w *writers) do(ctx context.Context, s store.Submission, t turn) (store.Decided, error) {
 	inside := w.inside.Add(1)
 	defer w.inside.Add(-1)
 	if w.most > 0 && inside > w.most {
 		return store.Decided{}, batch.ErrFull
 	}
-	return w.of(s.Keys.Intent, inside).Do(ctx, uint16(s.Tenant), s)
+	if t.inside > 0 {
+		inside = t.inside
+	}
+	return w.of(s.Keys.Intent, inside).DoInOrder(ctx, uint16(s.Tenant), s, t.entered)
 }
 
 // of chooses by the key, which is a keyed hash: even, and the same on every node. inside is how many requests are

@@ -34,7 +34,7 @@ func TestOneIntentOneWriter(t *testing.T) {
 		if w.of(key, flood) != w.of(intent.Key{byte(i), 1}, flood) {
 			t.Error("one intent has two writers")
 		}
-		if _, err := w.do(context.Background(), submission(key)); err != nil {
+		if _, err := w.do(context.Background(), submission(key), turn{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -61,11 +61,11 @@ func TestFewRequestsHaveOneWriter(t *testing.T) {
 func TestWritersAreBoundedTogether(t *testing.T) {
 	w := testWriters(t, batch.Config{Max: 8, Writers: 2, Depth: 32})
 	w.inside.Store(32 + 2*8)
-	if _, err := w.do(context.Background(), submission(intent.Key{1})); !errors.Is(err, batch.ErrFull) {
+	if _, err := w.do(context.Background(), submission(intent.Key{1}), turn{}); !errors.Is(err, batch.ErrFull) {
 		t.Errorf("one more: %v", err)
 	}
 	w.inside.Store(32 + 2*8 - 1)
-	if _, err := w.do(context.Background(), submission(intent.Key{1})); err != nil {
+	if _, err := w.do(context.Background(), submission(intent.Key{1}), turn{}); err != nil {
 		t.Errorf("the last: %v", err)
 	}
 }

@@ -35,6 +35,18 @@ func (s Store) OpenAttempts(ctx context.Context, spec store.OpenSpec, claims []s
 // Settle implements store.Settler.
 func (s Store) Settle(ctx context.Context, news []store.News, rules store.Rules) ([]store.Settled, error) {
 	settled, err := s.Store.Settle(ctx, news, rules)
+	s.tell(settled)
+	return settled, err
+}
+
+// Resolve implements store.Resolver.
+func (s Store) Resolve(ctx context.Context, rs []store.Resolution, rules store.Rules) ([]store.Settled, error) {
+	settled, err := s.Store.Resolve(ctx, rs, rules)
+	s.tell(settled)
+	return settled, err
+}
+
+func (s Store) tell(settled []store.Settled) {
 	ids := make([]ident.Message, 0, len(settled))
 	for i := range settled {
 		if settled[i].Err == nil && !settled[i].Message.IsZero() {
@@ -42,5 +54,4 @@ func (s Store) Settle(ctx context.Context, news []store.News, rules store.Rules)
 		}
 	}
 	s.Hub.Changed(ids...)
-	return settled, err
 }

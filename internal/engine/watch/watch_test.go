@@ -59,6 +59,10 @@ func (v *versions) Settle(context.Context, []store.News, store.Rules) ([]store.S
 	return v.settled, nil
 }
 
+func (v *versions) Resolve(context.Context, []store.Resolution, store.Rules) ([]store.Settled, error) {
+	return []store.Settled{{Message: one}}, nil
+}
+
 var one, two = ident.Message{1}, ident.Message{2}
 
 func hub(v *versions) *Hub { return New(Config{Store: v, Log: slog.New(slog.DiscardHandler)}) }
@@ -84,6 +88,7 @@ func TestCommitsOfThisNodeAreToldAtOnce(t *testing.T) {
 	defer stopOther()
 	ctx := t.Context()
 	for name, commits := range map[string]func() error{
+		"a resolution": func() error { _, err := s.Resolve(ctx, nil, store.Rules{}); return err },
 		"a claim":    func() error { _, err := s.Claim(ctx, store.ClaimSpec{}); return err },
 		"an attempt": func() error { _, err := s.OpenAttempts(ctx, store.OpenSpec{}, nil); return err },
 		"an outcome": func() error {

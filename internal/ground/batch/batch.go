@@ -77,10 +77,20 @@ func New[T, R any](conf Config, run func([]T) ([]R, error)) *Queue[T, R] {
 // waits takes it out and gets the context's error: nothing has happened. Once its batch has begun it waits for
 // the result, whatever its context says: a commit is not undone by somebody going away.
 func (q *Queue[T, R]) Do(ctx context.Context, tenant uint16, value T) (R, error) {
+	return q.DoInOrder(ctx, tenant, value, nil)
+}
+
+// DoInOrder is Do, and calls entered once the item has its place in the line, or has none. Who puts the next item in
+// after that has both decided in this order.
+func (q *Queue[T, R]) DoInOrder(ctx context.Context, tenant uint16, value T, entered func()) (R, error) {
 	it := q.pool.Get().(*item[T, R]) // New says so
 	it.value = value
 	defer q.put(it)
-	if err := q.enter(ctx, tenant, it); err != nil {
+	err := q.enter(ctx, tenant, it)
+	if entered != nil {
+		entered()
+	}
+	if err != nil {
 		return it.result, err
 	}
 	select {

@@ -112,6 +112,34 @@ func drain(g *gate) {
 	}
 }
 
+// Whoever waits for an item's place before it puts in the next one has them in this order. An item that gets no place
+// says so too, or its successor would wait for ever.
+func TestItemsInOrder(t *testing.T) {
+	g := newGate()
+	q := New(Config{Depth: 50}, g.run)
+	first := start0(q)
+	<-g.begun
+	var wg sync.WaitGroup
+	for i := range 52 { // two are too many
+		entered := make(chan struct{})
+		wg.Go(func() {
+			_, err := q.DoInOrder(context.Background(), 1, i, func() { close(entered) })
+			if errors.Is(err, ErrFull) != (i >= 50) {
+				t.Errorf("item %d: %v", i, err)
+			}
+		})
+		<-entered
+	}
+	g.pass <- nil
+	if got := <-g.begun; !slices.Equal(got, numbers(0, 50)) {
+		t.Errorf("the batch is %v", got)
+	}
+	g.pass <- nil
+	first.Wait()
+	wg.Wait()
+	q.Close()
+}
+
 func TestFullIsSaidAtOnce(t *testing.T) {
 	g := newGate()
 	q := New(Config{Depth: 2}, g.run)

@@ -1,0 +1,33 @@
+package outbound
+
+import (
+	"context"
+	"sync"
+)
+
+// Submitted is what became of one of several requests: an answer, or a fault.
+type Submitted struct {
+	Answer Answer
+	Err    error
+}
+
+// SubmitAll has several requests decided together, and yet each by itself: what is wrong with one concerns no other.
+// They come to their decision in their order, so that of equal ones the first makes the message. With errors as
+// Submit's.
+func (s *Service) SubmitAll(ctx context.Context, subs []Submission) []Submitted {
+	out, inside := make([]Submitted, len(subs)), s.writers.inside.Load()+1
+	var all sync.WaitGroup
+	for i := range subs {
+		entered := make(chan struct{})
+		inLine := sync.OnceFunc(func() { close(entered) })
+		sub := subs[i]
+		sub.turn = turn{inside, inLine}
+		all.Go(func() {
+			defer inLine() // refused, or answered without a place in the line
+			out[i].Answer, out[i].Err = s.Submit(ctx, sub)
+		})
+		<-entered
+	}
+	all.Wait()
+	return out
+}

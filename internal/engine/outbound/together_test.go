@@ -1,0 +1,61 @@
+package outbound
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/einmal/einmal/internal/domain/intent"
+	"github.com/einmal/einmal/internal/ground/fault"
+)
+
+// Requests that come together are decided in their order, each by itself: of equal ones the first makes the message,
+// and what is wrong with one concerns no other.
+//
+// covers: D7, D8, I2
+func TestSubmitAllKeepsTheOrder(t *testing.T) {
+	r := open(t, filepath.Join(t.TempDir(), "einmal.db"))
+	defer r.close(t)
+	var subs []Submission
+	const n = 60
+	for i := range n {
+		s := r.order(fmt.Sprint("order-", i%20)) // each three times
+		switch {
+		case i%20 == 7:
+			s.To = "nobody"
+		case i%20 == 8:
+			s = keyed(s, "key-8") // the same request under the same key: a replay
+		}
+		subs = append(subs, s)
+	}
+	got := r.SubmitAll(bg, subs)
+	if len(got) != n {
+		t.Fatalf("%d answers to %d requests", len(got), n)
+	}
+	for i, s := range got {
+		first := got[i%20]
+		switch {
+		case i%20 == 7:
+			if fault.CodeOf(s.Err) != fault.Invalid {
+				t.Errorf("request %d: %v", i, s.Err)
+			}
+		case s.Err != nil:
+			t.Errorf("request %d: %v", i, s.Err)
+		case i < 20:
+			if s.Answer.Decision.Action != intent.Allow {
+				t.Errorf("the first of its kind, request %d, is %s", i, s.Answer.Decision.Action)
+			}
+		case s.Answer.Decision.Message.ID != first.Answer.Decision.Message.ID:
+			t.Errorf("request %d names another message than the first of its kind", i)
+		case i%20 == 8:
+			if !s.Answer.Replayed {
+				t.Errorf("request %d is no replay", i)
+			}
+		case s.Answer.Decision.Action != intent.Suppress:
+			t.Errorf("request %d is %s", i, s.Answer.Decision.Action)
+		}
+	}
+	if got := r.SubmitAll(bg, nil); len(got) != 0 {
+		t.Errorf("%d answers to nothing", len(got))
+	}
+}
