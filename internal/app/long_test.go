@@ -102,7 +102,8 @@ func (g *gateway) checkLong(digits, id string, want longEnding) {
 		}
 		seen[e.Segment.Number] = true
 	}
-	if shown := g.shown("+120255501" + digits); want.shown != (len(shown) == 1) || want.shown && shown[0] != longText {
+	whole := len(ledger) == 3 // of 01 it may be, if the receipt of the first part is slower than the others
+	if shown := g.shown("+120255501" + digits); whole != (len(shown) == 1) || want.shown && !whole || whole && shown[0] != longText {
 		g.t.Errorf("ending %s: the handset shows %q", digits, shown)
 	}
 	if want.exception != "" {
