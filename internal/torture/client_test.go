@@ -121,27 +121,40 @@ func (l *load) call(method, path, key string, body, out any) int {
 
 // shown is a message as the API lists it.
 type shown struct {
-	State    string
-	Reported *string `json:"reported_delivery"`
-	Event    struct{ ID string }
+	State  string
+	Event  struct{ ID string }
+	ByPart []struct {
+		Part     int
+		Reported *string `json:"reported_delivery"`
+	} `json:"by_part"`
+}
+
+// partOf names a part of a message.
+type partOf struct {
+	event string
+	part  int
 }
 
 // settled reports whether nothing is pending or being sent, and every receipt of the message centre is known.
 func (l *load) settled(ledger []simulator.Entry) bool {
 	all, ok := l.list()
-	reported := map[string]bool{}
+	reported := map[partOf]bool{}
 	for _, m := range all {
 		ok = ok && m.State != message.Pending.String() && m.State != message.Sending.String()
-		reported[m.Event.ID] = m.Reported != nil
+		for _, p := range m.ByPart {
+			reported[partOf{m.Event.ID, p.Part}] = p.Reported != nil
+		}
 	}
-	byText := map[string]*check.Ask{}
-	for _, i := range l.wishes {
-		byText[i.Text] = &i.Ask
+	asks := make([]*check.Ask, len(l.wishes))
+	for i, w := range l.wishes {
+		asks[i] = &w.Ask
 	}
+	segments := check.SegmentsOf(asks)
 	for _, e := range ledger {
-		a := byText[string(e.ShortMessage)]
+		s := check.SegmentOf(&e)
+		a := segments[s]
 		if a != nil && e.Outcome == simulator.Accepted && check.Report(a.To) != message.DeliveryNone {
-			ok = ok && reported[a.Event]
+			ok = ok && reported[partOf{a.Event, s.Number}]
 		}
 	}
 	return ok

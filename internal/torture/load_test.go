@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/einmal/einmal/internal/domain/gsm"
 	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/torture/check"
 )
@@ -74,6 +76,9 @@ func (l *load) next() *wish {
 	i := &wish{cancel: l.rng.IntN(8) == 0, misuse: l.rng.IntN(8) == 0, brief: l.rng.IntN(8) == 0}
 	event := fmt.Sprintf("E-%d", n)
 	i.Ask = check.Ask{Event: event, Purpose: "order_confirmation", To: "+120255501" + ending, Text: "Torture " + event + " is confirmed."}
+	if l.rng.IntN(longOnes) == 0 { // each part of it is full, and names the event
+		i.Text = strings.Repeat(i.Text+" ", 40)[:(2+l.rng.IntN(3))*gsm.Capacity(gsm.CodingDefault, gsm.Reference8)]
+	}
 	sameKey := l.rng.IntN(3) > 0
 	switch {
 	case ending == "02" || i.brief:
@@ -97,6 +102,9 @@ func (l *load) next() *wish {
 	l.wishes = append(l.wishes, i)
 	return i
 }
+
+// longOnes: one in so many texts has two to four parts.
+const longOnes = 4
 
 // clients is how many intents are worked on at the same time.
 const clients = 6

@@ -192,7 +192,7 @@ func (w *world) tellsNothing(h *check.History) {
 	for _, p := range w.gateway {
 		said := p.out.errors.String()
 		for _, a := range h.Asks {
-			if strings.Contains(said, a.Text) || strings.Contains(said, a.To[1:]) {
+			if strings.Contains(said, a.Text[:min(len(a.Text), 40)]) || strings.Contains(said, a.To[1:]) {
 				w.Errorf("%s has logged a number or a text", p.name)
 				return
 			}

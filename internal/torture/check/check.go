@@ -15,7 +15,7 @@ import (
 	"github.com/einmal/einmal/internal/store"
 )
 
-// Ask is an intent that a client has. Its text is its own alone and plain ASCII, so that the message centre's
+// Ask is an intent that a client has. Its text is its own alone, in each of its parts, so that the message centre's
 // ledger names the intent. Its window is open for longer than the test runs.
 type Ask struct {
 	Event   string // id of the business event; no two intents share one

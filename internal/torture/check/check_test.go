@@ -2,11 +2,13 @@ package check_test
 
 import (
 	"crypto/sha256"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/einmal/einmal/internal/domain/evidence"
 	"github.com/einmal/einmal/internal/domain/exception"
+	"github.com/einmal/einmal/internal/domain/gsm"
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/ground/clock"
@@ -41,7 +43,45 @@ func sound() *check.History {
 	c := taken(h, "E-3", "+12025550105", "")
 	attempt(h, c, 1, message.OutcomeUnknown, simulator.Ignored)
 	step(h, c, evidence.EventOutcome, message.Sending, message.Unknown)
+	inTwoParts(h)
 	return h
+}
+
+// inTwoParts adds a message of two parts that was delivered.
+func inTwoParts(h *check.History) {
+	m := taken(h, "E-4", "+12025550100", "")
+	text := strings.Repeat("Hello E-4. ", 20)
+	h.Asks[3].Text, m.Text = text, message.Layout{Parts: 2, JoinedBy: "udh8"}
+	h.Decisions[3].TextKey = keyer(intent.TextForm(&intent.Request{Tenant: tenant}, text))
+	cut, _ := gsm.Split(text, gsm.Reference8)
+	for i, p := range cut.Parts {
+		attempt(h, m, uint16(1+10*i), message.OutcomeAccepted, simulator.Accepted) // a second apart
+		a, e := &m.Attempts[i], &h.Ledger[len(h.Ledger)-1]
+		a.Attempt.Attempt, a.Part = 1, uint16(i+1)
+		c := gsm.Concat{Reference: 7, Total: 2, Sequence: uint8(i + 1)}
+		e.ShortMessage, e.Segment = append(c.Header(), p.Octets...), &simulator.Segment{Reference: 7, Number: c.Sequence, Total: 2}
+	}
+	step(h, m, evidence.EventOutcome, message.Sending, message.Sending)
+	step(h, m, evidence.EventOutcome, message.Sending, message.Accepted)
+	reported(h, m, 0, message.Accepted)
+	reported(h, m, 1, message.Delivered)
+}
+
+// reported adds the receipt of an attempt, which says delivered.
+func reported(h *check.History, m *check.Message, attempt int, to message.State) {
+	id := fmt.Sprintf("id-%s-%d", m.Event.ID, attempt)
+	r := &store.LoggedReceipt{ID: ident.NewReceipt(tenant), ExternalID: []byte(id)}
+	a := &m.Attempts[attempt]
+	step(h, m, evidence.EventReceipt, message.Accepted, to)
+	e := &m.Events[len(m.Events)-1]
+	e.Receipt, e.Attempt, e.Part = r.ID, a.Attempt.Attempt, a.Part
+	a.Delivery = message.DeliveryDelivered
+	for i := range h.Ledger {
+		if l := &h.Ledger[i]; l.Reference != nil && int32(*l.Reference) == a.Reference && l.Destination == m.Destination[1:] {
+			l.MessageID = id
+		}
+	}
+	h.Receipts = append(h.Receipts, r)
 }
 
 // taken adds an intent, its answer, its decision and its message.
@@ -88,12 +128,7 @@ func attempt(h *check.History, m *check.Message, n uint16, o message.Outcome, di
 // delivered adds the answer, and a receipt that says so.
 func delivered(h *check.History, m *check.Message) {
 	step(h, m, evidence.EventOutcome, message.Sending, message.Accepted)
-	step(h, m, evidence.EventReceipt, message.Accepted, message.Delivered)
-	r := &store.LoggedReceipt{ID: ident.NewReceipt(tenant), ExternalID: []byte("id-1")}
-	m.Events[len(m.Events)-1].Receipt = r.ID
-	m.Attempts[len(m.Attempts)-1].Delivery = message.DeliveryDelivered
-	h.Ledger[len(h.Ledger)-1].MessageID = "id-1"
-	h.Receipts = append(h.Receipts, r)
+	reported(h, m, len(m.Attempts)-1, message.Delivered)
 }
 
 func TestSoundHistory(t *testing.T) {
@@ -110,16 +145,30 @@ var broken = map[string]struct {
 	invariant string
 	spoil     func(h *check.History)
 }{
-	"an acked message is gone":        {"I1", func(h *check.History) { h.Messages = h.Messages[1:] }},
-	"it went to another number":       {"I1", func(h *check.History) { h.Messages[0].Destination = "+12025550199" }},
-	"it has another text":             {"I1", func(h *check.History) { h.Decisions[0].TextKey[0]++ }},
-	"it has another idempotency key":  {"I1", func(h *check.History) { h.Decisions[0].IdempotencyKey[0]++ }},
-	"its decision is gone":            {"I1", func(h *check.History) { h.Decisions = h.Decisions[1:] }},
-	"a cancelled message was sent":    {"I1", func(h *check.History) { h.Cancelled = []ident.Message{h.Messages[0].ID} }},
-	"an intent has two messages":      {"I2", func(h *check.History) { h.Messages[1].Event.ID = "E-1" }},
-	"an intent key has two messages":  {"I2", func(h *check.History) { h.Messages[1].IntentKey = h.Messages[0].IntentKey }},
-	"an answer names another message": {"I2", func(h *check.History) { h.Acks = append(h.Acks, check.Ack{Ask: h.Asks[0], Message: h.Messages[1].ID}) }},
-	"a key was decided twice":         {"I2", func(h *check.History) { h.Decisions[1].IdempotencyKey = h.Decisions[0].IdempotencyKey }},
+	"a segment was accepted twice": {"I3", func(h *check.History) { h.Ledger = append(h.Ledger, h.Ledger[5]) }},
+	"a segment has another total":  {"I4", func(h *check.History) { h.Ledger[4].Segment.Total = 3 }},
+	"a segment is of no message":   {"I4", func(h *check.History) { h.Ledger[5].Segment.Number = 1 }},
+	"segments are not joined":      {"I4", func(h *check.History) { h.Ledger[5].Segment.Reference++ }},
+	"a part did not wait for the first": {"I5", func(h *check.History) {
+		h.Messages[3].Attempts[1].OpenedAt = h.Messages[3].Attempts[0].AnsweredAt - 1
+	}},
+	"a part left after the first was refused": {"I5", func(h *check.History) { h.Messages[3].Attempts[0].Outcome = message.OutcomeRejected }},
+	"delivered, and a part was not accepted":  {"I7", func(h *check.History) { h.Ledger[5].Outcome = simulator.Ignored }},
+	"failed, and all of it was accepted":      {"I7", func(h *check.History) { h.Messages[3].State = message.Failed }},
+	"delivered, and a part is not":            {"I8", func(h *check.History) { h.Messages[3].Attempts[1].Delivery = message.DeliveryNone }},
+	"a part's outcome is not the ledger's":    {"I9", func(h *check.History) { h.Messages[3].Attempts[1].Outcome = message.OutcomeThrottled }},
+	"a part's receipt is lost":                {"I13", func(h *check.History) { h.Receipts = h.Receipts[:2] }},
+	"a part's receipt had no effect":          {"I13", func(h *check.History) { h.Messages[3].Attempts[1].Delivery = message.DeliveryNone }},
+	"an acked message is gone":                {"I1", func(h *check.History) { h.Messages = h.Messages[1:] }},
+	"it went to another number":               {"I1", func(h *check.History) { h.Messages[0].Destination = "+12025550199" }},
+	"it has another text":                     {"I1", func(h *check.History) { h.Decisions[0].TextKey[0]++ }},
+	"it has another idempotency key":          {"I1", func(h *check.History) { h.Decisions[0].IdempotencyKey[0]++ }},
+	"its decision is gone":                    {"I1", func(h *check.History) { h.Decisions = h.Decisions[1:] }},
+	"a cancelled message was sent":            {"I1", func(h *check.History) { h.Cancelled = []ident.Message{h.Messages[0].ID} }},
+	"an intent has two messages":              {"I2", func(h *check.History) { h.Messages[1].Event.ID = "E-1" }},
+	"an intent key has two messages":          {"I2", func(h *check.History) { h.Messages[1].IntentKey = h.Messages[0].IntentKey }},
+	"an answer names another message":         {"I2", func(h *check.History) { h.Acks = append(h.Acks, check.Ack{Ask: h.Asks[0], Message: h.Messages[1].ID}) }},
+	"a key was decided twice":                 {"I2", func(h *check.History) { h.Decisions[1].IdempotencyKey = h.Decisions[0].IdempotencyKey }},
 	"a key has two messages": {"I2", func(h *check.History) {
 		h.Acks = append(h.Acks, check.Ack{Ask: h.Asks[1], Key: "key-1", Message: h.Messages[1].ID})
 	}},
@@ -158,7 +207,7 @@ var broken = map[string]struct {
 		h.Messages[0].Events = append(h.Messages[0].Events, h.Messages[0].Events[3])
 	}},
 	"two receipts were applied": {"I13", func(h *check.History) {
-		h.Messages[0].Events = append(h.Messages[0].Events, evidence.Event{N: 5, Kind: evidence.EventReceipt, Receipt: ident.NewReceipt(tenant)})
+		h.Messages[0].Events = append(h.Messages[0].Events, evidence.Event{N: 5, Kind: evidence.EventReceipt, Part: 1, Receipt: ident.NewReceipt(tenant)})
 	}},
 	"a receipt touched another message": {"I13", func(h *check.History) { h.Messages[1].Events[1].Receipt = h.Receipts[0].ID }},
 	"a receipt is about nothing":        {"I13", func(h *check.History) { h.Receipts[0].ExternalID = []byte("other") }},

@@ -30,8 +30,7 @@ func I8HistoriesAreWhole(h *History) []string {
 			if e.N != uint32(i+1) { // a handful
 				f.add("%s: event %d has the number %d", m.ID, i+1, e.N)
 			}
-			claimed := state == message.Pending && e.From == message.Sending // a claim writes no event
-			if e.From != state && !claimed {
+			if e.From != state && !claimed(state, e.From) {
 				f.add("%s: event %d goes from %s, but the one before ended at %s", m.ID, e.N, e.From, state)
 			}
 			if e.From != 0 && e.From != e.To && !message.Allowed(e.From, e.To) {
@@ -39,7 +38,7 @@ func I8HistoriesAreWhole(h *History) []string {
 			}
 			state = e.To
 		}
-		if m.State != state && !(m.State == message.Sending && state == message.Pending) {
+		if m.State != state && !claimed(state, m.State) {
 			f.add("%s is %s, and its events end at %s", m.ID, m.State, state)
 		}
 		if folded := fold(m); m.State != folded {
@@ -49,14 +48,17 @@ func I8HistoriesAreWhole(h *History) []string {
 	return f
 }
 
+// claimed reports whether one state follows the other without an event: a claim writes none, and neither does its end
+// without an attempt, also where parts of a long message have left before.
+func claimed(from, to message.State) bool {
+	return from == message.Pending && to == message.Sending || from == message.Sending && to == message.Pending
+}
+
 // fold computes a state from a message's attempts. What was taken back, and what was never sent in time, is known
 // from the state alone.
 func fold(m *Message) message.State {
-	parts := make([]message.Part, len(m.Attempts))
-	for i, a := range m.Attempts {
-		parts[i] = message.Part{Attempt: a.Attempt.Attempt, Part: a.Part, Outcome: a.Outcome, Delivery: a.Delivery, HasExternalID: len(a.ExternalID) > 0}
-	}
 	return message.Fold(message.Base{
-		Parts: 1, Cancelled: m.State == message.Cancelled, Expired: m.State == message.Expired, Leased: m.State == message.Sending,
-	}, parts)
+		Parts: m.Text.Parts, Cancelled: m.State == message.Cancelled, Expired: m.State == message.Expired,
+		Failed: m.State == message.Failed, Leased: m.State == message.Sending,
+	}, m.Parts())
 }

@@ -13,7 +13,7 @@ import (
 
 // index finds things of a history by what names them.
 type index struct {
-	asks      map[string]*Ask // by text
+	asks      map[Segment]*Ask
 	about     map[string][]*Message
 	messages  map[ident.Message]*Message
 	decisions map[ident.Decision]*store.Decision
@@ -33,12 +33,9 @@ func (h *History) find() *index {
 		return h.index
 	}
 	x := &index{
-		asks: map[string]*Ask{}, about: map[string][]*Message{}, messages: map[ident.Message]*Message{},
+		asks: SegmentsOf(h.Asks), about: map[string][]*Message{}, messages: map[ident.Message]*Message{},
 		decisions: map[ident.Decision]*store.Decision{}, ledger: map[string][]*simulator.Entry{},
 		effects: map[ident.Receipt][]effect{},
-	}
-	for _, a := range h.Asks {
-		x.asks[a.Text] = a
 	}
 	for _, m := range h.Messages {
 		x.about[m.Event.ID] = append(x.about[m.Event.ID], m)
@@ -53,7 +50,7 @@ func (h *History) find() *index {
 		x.decisions[d.ID] = d
 	}
 	for i := range h.Ledger {
-		if a := x.asks[string(h.Ledger[i].ShortMessage)]; a != nil {
+		if a := x.asks[SegmentOf(&h.Ledger[i])]; a != nil {
 			x.ledger[a.Event] = append(x.ledger[a.Event], &h.Ledger[i])
 		}
 	}
@@ -62,7 +59,7 @@ func (h *History) find() *index {
 }
 
 // ask finds the intent that a ledger entry is about, by its text; nil: a text that nobody asked for.
-func (h *History) ask(e *simulator.Entry) *Ask { return h.find().asks[string(e.ShortMessage)] }
+func (h *History) ask(e *simulator.Entry) *Ask { return h.find().asks[SegmentOf(e)] }
 
 // about lists the messages about an event.
 func (h *History) about(event string) []*Message { return h.find().about[event] }
@@ -71,18 +68,19 @@ func (h *History) message(id ident.Message) *Message { return h.find().messages[
 
 func (h *History) decision(id ident.Decision) *store.Decision { return h.find().decisions[id] }
 
-// accepted counts how often the message centre took the message about an event.
-func (h *History) accepted(event string) (n int) {
+// accepts counts how often the message centre took each segment of the message about an event.
+func (h *History) accepts(event string) map[int]int {
+	n := map[int]int{}
 	for _, e := range h.find().ledger[event] {
 		if e.Outcome == simulator.Accepted {
-			n++
+			n[SegmentOf(e).Number]++
 		}
 	}
 	return n
 }
 
-// carried finds the attempt that a ledger entry came from: of a message with that text and destination, with that
-// reference, and committed before the entry was written. nil: there is none.
+// carried finds the attempt that a ledger entry came from: of that part of a message with that text and destination,
+// with that reference, and committed before the entry was written. nil: there is none.
 func (h *History) carried(e *simulator.Entry) (m *Message, a *store.Attempt) {
 	ask := h.ask(e)
 	if ask == nil || e.Reference == nil {
@@ -92,7 +90,7 @@ func (h *History) carried(e *simulator.Entry) (m *Message, a *store.Attempt) {
 	for _, one := range h.about(ask.Event) {
 		for i := range one.Attempts {
 			t := &one.Attempts[i]
-			fits := t.Reference == int32(*e.Reference) && strings.TrimPrefix(one.Destination, "+") == e.Destination && t.OpenedAt <= at
+			fits := int(t.Part) == SegmentOf(e).Number && t.Reference == int32(*e.Reference) && strings.TrimPrefix(one.Destination, "+") == e.Destination && t.OpenedAt <= at
 			if fits && (a == nil || t.OpenedAt >= a.OpenedAt) {
 				m, a = one, t
 			}

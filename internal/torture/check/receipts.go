@@ -60,17 +60,17 @@ func (f *findings) reported(m *Message, a *store.Attempt, stored bool) {
 	want := Report(m.Destination)
 	applied := map[ident.Receipt]bool{}
 	for _, e := range m.Events {
-		if e.Kind == evidence.EventReceipt {
+		if e.Kind == evidence.EventReceipt && e.Part == a.Part {
 			applied[e.Receipt] = true
 		}
 	}
 	switch {
 	case want == message.DeliveryNone:
 	case !stored:
-		f.add("no receipt of %s is stored", m.ID)
+		f.add("no receipt of part %d of %s is stored", a.Part, m.ID)
 	case a.Delivery != want:
-		f.add("receipts report %s as %s; %s is stored", m.ID, want, a.Delivery)
+		f.add("receipts report part %d of %s as %s; %s is stored", a.Part, m.ID, want, a.Delivery)
 	case len(applied) != 1:
-		f.add("%s has %d receipts applied, want 1", m.ID, len(applied))
+		f.add("part %d of %s has %d receipts applied, want 1", a.Part, m.ID, len(applied))
 	}
 }
