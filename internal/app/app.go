@@ -200,7 +200,8 @@ func (a *App) listen(context.Context) (err error) {
 	a.api = api.New(api.Config{
 		Store: a.store, Outbound: a.outbound, Watch: a.hub, Contents: contents{a.store, outbound.NewContents(a.sealer)}, Identity: a.identity,
 		Clock: nodeClock(), Ready: a.Ready, Simulated: a.simulated, Phones: a.phones(), Installation: a.tenant,
-		Restore: a.restore, Held: a.store.Held,
+		Resolver: receipt.NewResolver(receipt.ResolverConfig{Store: a.store, Rules: a.rules(), Committed: a.swept}),
+		Restore:  a.restore, Held: a.store.Held,
 		DeliveredMeans: map[int64]string{a.connection.id: a.connection.cfg.Receipts.DeliveredMeans},
 		Metrics:        a.metrics, Log: a.log,
 	})

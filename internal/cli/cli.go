@@ -36,24 +36,25 @@ type Env struct {
 }
 
 type commands struct {
-	Serve    serveCmd    `cmd:"" help:"Run the gateway. Without configuration: an embedded store, a simulated carrier, and an admin key in a file."`
-	Send     sendCmd     `cmd:"" help:"Submit a message, from flags or as JSON from stdin."`
-	Explain  explainCmd  `cmd:"" help:"Say in plain words why a request was sent or not: give a msg_… or dec_… id."`
-	Timeline timelineCmd `cmd:"" help:"List everything that happened to a message."`
-	Handset  handsetCmd  `cmd:"" help:"Show what a simulated handset received, or let it answer (simulator only)."`
-	SMSC     smscCmd     `cmd:"" name:"smsc" help:"Run the simulated SMSC as a process of its own."`
-	Policy   policyCmd   `cmd:"" help:"Check and test a policy file, bring it into force, and show what is."`
-	Key      keyCmd      `cmd:"" help:"Make, list and revoke API keys."`
-	Bench    benchCmd    `cmd:"" help:"Measure this machine: the gateway against the bare work that it cannot do without."`
-	Stop     stopCmd     `cmd:"" help:"Emergency stop: hold what waits, by tenant, purpose or connection, or all of it."`
-	Resume   resumeCmd   `cmd:"" help:"Lift an emergency stop."`
-	Stops    stopsCmd    `cmd:"" help:"List emergency stops."`
-	Restored restoredCmd `cmd:"" help:"After a restore of the store: show what is in doubt, and let traffic go on."`
-	Requeue  requeueCmd  `cmd:"" help:"Send a message that a restore left unknown, and that certainly was not sent."`
-	Migrate  migrateCmd  `cmd:"" help:"Bring a store's schema to this release."`
-	Config   configCmd   `cmd:"" help:"Show the configuration in force, secrets masked."`
-	Chaos    chaosCmd    `cmd:"" help:"Failure tests (builds with -tags chaos)."`
-	Version  versionCmd  `cmd:"" help:"Show the version."`
+	Serve      serveCmd      `cmd:"" help:"Run the gateway. Without configuration: an embedded store, a simulated carrier, and an admin key in a file."`
+	Send       sendCmd       `cmd:"" help:"Submit a message, from flags or as JSON from stdin."`
+	Explain    explainCmd    `cmd:"" help:"Say in plain words why a request was sent or not: give a msg_… or dec_… id."`
+	Timeline   timelineCmd   `cmd:"" help:"List everything that happened to a message."`
+	Handset    handsetCmd    `cmd:"" help:"Show what a simulated handset received, or let it answer (simulator only)."`
+	SMSC       smscCmd       `cmd:"" name:"smsc" help:"Run the simulated SMSC as a process of its own."`
+	Policy     policyCmd     `cmd:"" help:"Check and test a policy file, bring it into force, and show what is."`
+	Key        keyCmd        `cmd:"" help:"Make, list and revoke API keys."`
+	Bench      benchCmd      `cmd:"" help:"Measure this machine: the gateway against the bare work that it cannot do without."`
+	Stop       stopCmd       `cmd:"" help:"Emergency stop: hold what waits, by tenant, purpose or connection, or all of it."`
+	Resume     resumeCmd     `cmd:"" help:"Lift an emergency stop."`
+	Stops      stopsCmd      `cmd:"" help:"List emergency stops."`
+	Restored   restoredCmd   `cmd:"" help:"After a restore of the store: show what is in doubt, and let traffic go on."`
+	Requeue    requeueCmd    `cmd:"" help:"Send a message that a restore left unknown, and that certainly was not sent."`
+	Migrate    migrateCmd    `cmd:"" help:"Bring a store's schema to this release."`
+	Config     configCmd     `cmd:"" help:"Show the configuration in force, secrets masked."`
+	Chaos      chaosCmd      `cmd:"" help:"Failure tests (builds with -tags chaos)."`
+	Version    versionCmd    `cmd:"" help:"Show the version."`
+	Exceptions exceptionsCmd `cmd:"" help:"What the gateway could not settle by itself: list, show and resolve it."`
 
 	ShowVersion versionFlag `name:"version" help:"Show the version."`
 }

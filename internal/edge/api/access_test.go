@@ -15,6 +15,8 @@ func (w *world) pathOf(r Route) string {
 	switch {
 	case strings.HasPrefix(r.Path, "/v1/decisions"):
 		id = w.store.message.Decision.String()
+	case strings.HasPrefix(r.Path, "/v1/exceptions"):
+		id = w.store.exceptions[0].ID.String()
 	case strings.HasPrefix(r.Path, "/v1/receipts"):
 		id = w.store.receipts[0].ID.String()
 	case strings.HasPrefix(r.Path, "/v1/keys"):
@@ -45,6 +47,8 @@ var bodies = map[string]string{
 	"POST /v1/restored": `{"reason":"disk"}`, "POST /v1/messages/{id}/requeue": `{"reason":"not in their list"}`,
 	"POST /v1/messages/batch": `{"messages":[` + ordinary + `]}`, "POST /v1/handset/{number}/reply": `{"text":"yes","to":"4711"}`,
 	"POST /v1/stops": `{"purpose":"drill","by":"ann","reason":"a drill"}`, "DELETE /v1/stops/{id}": `{"by":"ann","reason":"it is over"}`,
+	"POST /v1/exceptions/{id}/resolve":  `{"action":"dismiss","by":"ann","reason":"a test of theirs"}`,
+	"POST /v1/exception-groups/resolve": `{"connection":"simulator","kind":"unmatched","hour":"2026-12-31T10:00:00Z","action":"dismiss","by":"ann","reason":"a test of theirs"}`,
 }
 
 // The walk goes through every route of the API, so that a new one is in it: with no key, a malformed one, an

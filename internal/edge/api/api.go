@@ -31,6 +31,7 @@ type Config struct {
 	Restore  Restore
 	// Held says that the store went back in time and waits for its release. It asks nobody.
 	Held     func() bool
+	Resolver Resolver
 	Identity *secret.Identity
 	Clock    clock.Clock // ages looked-up keys, and nothing else
 	// Ready says what keeps the gateway from working; the text of a fault is shown to whoever asks.

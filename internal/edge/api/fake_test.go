@@ -56,8 +56,11 @@ type fakeStore struct {
 	receipts   []*store.LoggedReceipt
 	exceptions []*store.ExceptionView
 	groups     []store.ExceptionGroup
-	feed       []store.FeedEvent
-	filter     store.MessageFilter
+
+	exceptionFilter store.ExceptionFilter
+	groupsAfter     store.GroupKey
+	feed            []store.FeedEvent
+	filter          store.MessageFilter
 }
 
 var errDown = fault.New(fault.Unavailable, "the store cannot be reached").After(1500 * time.Millisecond)
@@ -93,7 +96,8 @@ func (f *fakeStore) Receipts(_ context.Context, tenant ident.Partition, _ ident.
 	return ofTenant(f, tenant, f.receipts)
 }
 
-func (f *fakeStore) Exceptions(_ context.Context, tenant ident.Partition, _ store.ExceptionFilter, _ store.Page) ([]*store.ExceptionView, error) {
+func (f *fakeStore) Exceptions(_ context.Context, tenant ident.Partition, filter store.ExceptionFilter, _ store.Page) ([]*store.ExceptionView, error) {
+	f.exceptionFilter = filter
 	return ofTenant(f, tenant, f.exceptions)
 }
 
@@ -106,7 +110,8 @@ func (f *fakeStore) Exception(_ context.Context, tenant ident.Partition, id iden
 	return nil, fault.New(fault.NotFound, "no such exception")
 }
 
-func (f *fakeStore) ExceptionGroups(_ context.Context, tenant ident.Partition, _ bool, _ store.GroupKey, _ int) ([]store.ExceptionGroup, error) {
+func (f *fakeStore) ExceptionGroups(_ context.Context, tenant ident.Partition, _ bool, after store.GroupKey, _ int) ([]store.ExceptionGroup, error) {
+	f.groupsAfter = after
 	return ofTenant(f, tenant, f.groups)
 }
 
@@ -297,6 +302,7 @@ type world struct {
 	store    *fakeStore
 	outbound *fakeOutbound
 	restore  *fakeRestore
+	resolver *fakeResolver
 	phones   *fakePhones
 	watch    *fakeWatch
 	clock    *clock.Manual
@@ -309,14 +315,16 @@ func newWorld(t *testing.T) *world {
 	w := &world{
 		t: t, store: &fakeStore{keys: map[string]store.APIKey{}, message: sampleMessage()}, outbound: &fakeOutbound{},
 		phones: &fakePhones{}, watch: newFakeWatch(), clock: clock.NewManual(epoch), log: &bytes.Buffer{}, restore: &fakeRestore{owner: tenantA},
+		resolver: &fakeResolver{},
 	}
-	w.outbound.message = w.store.message
+	w.outbound.message, w.resolver.store = w.store.message, w.store
 	w.outbound.answer = outbound.Answer{Result: intent.Result{Kind: intent.Decided, Decision: sampleDecision()}, Simulated: true, Parts: 1, Encoding: outbound.GSM7}
 	w.api = New(Config{
 		Store: w.store, Outbound: w.outbound, Watch: w.watch, Contents: fakeContents{}, Identity: identity, Clock: w.clock,
 		Ready: func(context.Context) error { return w.notReady }, Simulated: true, Phones: w.phones, Installation: tenantA,
 		Restore: w.restore, Held: func() bool { return w.restore.held },
-		Metrics: telemetry.NewMetrics(), Log: telemetry.NewLogger(w.log, telemetry.JSON, slog.LevelDebug),
+		Resolver: w.resolver,
+		Metrics:  telemetry.NewMetrics(), Log: telemetry.NewLogger(w.log, telemetry.JSON, slog.LevelDebug),
 	})
 	w.admin = w.key(tenantA, "admin")
 	return w

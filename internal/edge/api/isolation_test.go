@@ -13,7 +13,7 @@ import (
 
 // ids are what a route's {id} stands for.
 func (o *household) ids() map[string]string {
-	return map[string]string{"messages": o.message.String(), "decisions": o.decision, "receipts": o.receipt, "keys": o.keyID, "stops": o.stop}
+	return map[string]string{"messages": o.message.String(), "decisions": o.decision, "receipts": o.receipt, "exceptions": o.exception, "keys": o.keyID, "stops": o.stop}
 }
 
 // path fills a route's path with the tenant's own id.
@@ -32,7 +32,7 @@ func (h *house) questions(o *household) map[string][]string {
 			"", "to=" + url.QueryEscape(number), "event=A-1", "state=delivered", "purpose=order_confirmation", "idempotency_key=k",
 			"correlation_id=correlation-" + o.name, "external_id=" + o.externalID(), "deduplication_key=" + hex.EncodeToString(m.IntentKey[:]),
 		},
-		"/v1/decisions": {"", about}, "/v1/receipts": {"", about}, "/v1/exceptions": {"", about},
+		"/v1/decisions": {"", about}, "/v1/receipts": {"", about}, "/v1/exceptions": {"", about, "state=open", "kind=conflicting", "connection=simulator"},
 		"/v1/events": {""}, "/v1/keys": {""}, "/v1/stops": {"", "in_force=true"},
 	}
 }
@@ -84,6 +84,8 @@ func (h *house) walk(who, foreign *household) {
 			h.walkPhone(r, who)
 		case r.Path == "/v1/restored":
 			h.walkRestored(r, who)
+		case r.Method == "GET" && r.Path == "/v1/exception-groups":
+			h.walkGroups(who)
 		case r.Method == "GET":
 			h.walkList(r, who, foreign)
 		default:
@@ -158,6 +160,16 @@ func (h *house) walkRestored(r Route, who *household) {
 	}
 	if rec := h.call(r.Method, r.Path, who.key, bodies[r.Method+" "+r.Path]); rec.Code != want {
 		h.t.Errorf("%v for %s: %d %s", r, who.name, rec.Code, rec.Body)
+	}
+}
+
+// walkGroups asks for the counts of exceptions: each tenant has one of its own.
+func (h *house) walkGroups(who *household) {
+	h.t.Helper()
+	var l List[ExceptionGroupView]
+	(&world{t: h.t}).decode(h.call("GET", "/v1/exception-groups", who.key, ""), 200, &l)
+	if len(l.Data) != 1 || l.Data[0].Count != 1 || l.Data[0].Open != 1 {
+		h.t.Errorf("%s has the groups %+v", who.name, l.Data)
 	}
 }
 

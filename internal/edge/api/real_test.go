@@ -15,6 +15,7 @@ import (
 	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/domain/policy"
 	"github.com/einmal/einmal/internal/engine/outbound"
+	"github.com/einmal/einmal/internal/engine/receipt"
 	"github.com/einmal/einmal/internal/engine/restore"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
@@ -60,9 +61,12 @@ func newHouse(t *testing.T) *house {
 		Store: st, Outbound: service, Contents: opener{outbound.NewContents(sealer)}, Identity: identity, Clock: clock.System{},
 		Ready: st.Ping, Simulated: true, Phones: phones, Installation: installation,
 		Restore: restore.New(restore.Config{Store: st, Log: discard}), Held: st.Held, Metrics: telemetry.NewMetrics(), Log: discard,
+		Resolver: receipt.NewResolver(receipt.ResolverConfig{Store: st, Rules: rules}),
 	})
 	return h
 }
+
+var rules = store.Rules{Correlate: evidence.Correlate, Grace: time.Minute, LookBack: time.Hour}
 
 func must(t testing.TB, err error) {
 	t.Helper()
@@ -180,7 +184,7 @@ func (h *house) receipt(o *household, state string) store.News {
 
 func (h *house) settle(news ...store.News) {
 	h.t.Helper()
-	out, err := h.store.Settle(context.Background(), news, store.Rules{Correlate: evidence.Correlate, Grace: time.Minute, LookBack: time.Hour})
+	out, err := h.store.Settle(context.Background(), news, rules)
 	must(h.t, err)
 	for _, s := range out {
 		must(h.t, s.Err)

@@ -45,8 +45,24 @@ func testResolveCandidates(t *testing.T, h Harness) {
 	theirs.taken(ask{event: "c3", version: "1", to: 68, tenant: theirs.tenant})
 	w.settle(theirs.outcome(theirs.open(theirs.claim(1))[0], message.OutcomeUnknown, ""))
 	w.over("P3", "delivered", 68)
+	theirs.seesItsPair(ask{event: "c4", version: "1", to: 78, tenant: theirs.tenant})
 	if x := w.exceptions("unmatched", "lost_answer", "lost_answer")[0]; len(x.Candidates) != 0 || !x.Message.IsZero() || !strings.Contains(x.Detail, "several tenants") {
 		t.Errorf("attempts of two tenants are in one exception: %+v", x)
+	}
+}
+
+// seesItsPair checks that a tenant sees the receipt that may be the pair of its attempt, and nobody else's.
+func (w *world) seesItsPair(a ask) {
+	w.t.Helper()
+	ctx := context.Background()
+	w.taken(a)
+	w.settle(w.outcome(w.open(w.claim(1))[0], message.OutcomeUnknown, ""))
+	n := w.over("V1", "delivered", a.to)
+	if _, err := w.Receipt(ctx, w.tenant, n.Receipt.ID); err != nil {
+		w.t.Errorf("the receipt that it has to judge: %v", err)
+	}
+	if _, err := w.Receipt(ctx, w.tenant+1, n.Receipt.ID); fault.CodeOf(err) != fault.NotFound {
+		w.t.Errorf("another tenant sees it: %v", err)
 	}
 }
 

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"github.com/einmal/einmal/internal/domain/evidence"
 	"github.com/einmal/einmal/internal/domain/message"
 )
 
@@ -33,7 +34,7 @@ func I8HistoriesAreWhole(h *History) []string {
 			if e.From != state && !claimed(state, e.From) {
 				f.add("%s: event %d goes from %s, but the one before ended at %s", m.ID, e.N, e.From, state)
 			}
-			if e.From != 0 && e.From != e.To && !message.Allowed(e.From, e.To) {
+			if e.From != 0 && e.From != e.To && !allowed(&e) {
 				f.add("%s: event %d goes from %s to %s", m.ID, e.N, e.From, e.To)
 			}
 			state = e.To
@@ -52,6 +53,11 @@ func I8HistoriesAreWhole(h *History) []string {
 // without an attempt, also where parts of a long message have left before.
 func claimed(from, to message.State) bool {
 	return from == message.Pending && to == message.Sending || from == message.Sending && to == message.Pending
+}
+
+// allowed reports whether an event may take a message where it does: a person's word may take it further.
+func allowed(e *evidence.Event) bool {
+	return message.Allowed(e.From, e.To) || e.Kind == evidence.EventResolved && message.Corrects(e.From, e.To)
 }
 
 // fold computes a state from a message's attempts. What was taken back, and what was never sent in time, is known
