@@ -197,14 +197,7 @@ func (a *App) listen(context.Context) (err error) {
 	if a.listener, err = net.Listen("tcp", a.cfg.Listen.HTTP); err != nil {
 		return fmt.Errorf("the address %s cannot be listened on: choose another with --listen (%w)", a.cfg.Listen.HTTP, err)
 	}
-	a.api = api.New(api.Config{
-		Store: a.store, Outbound: a.outbound, Watch: a.hub, Contents: contents{a.store, outbound.NewContents(a.sealer)}, Identity: a.identity,
-		Clock: nodeClock(), Ready: a.Ready, Simulated: a.simulated, Phones: a.phones(), Installation: a.tenant,
-		Resolver: receipt.NewResolver(receipt.ResolverConfig{Store: a.store, Rules: a.rules(), Committed: a.swept}),
-		Restore:  a.restore, Held: a.store.Held,
-		DeliveredMeans: map[int64]string{a.connection.id: a.connection.cfg.Receipts.DeliveredMeans},
-		Metrics:        a.metrics, Log: a.log,
-	})
+	a.api = api.New(a.apiConfig())
 	a.server = api.NewServer(a.api, a.log)
 	return nil
 }

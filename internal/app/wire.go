@@ -10,6 +10,7 @@ import (
 
 	"github.com/einmal/einmal/internal/domain/evidence"
 	"github.com/einmal/einmal/internal/domain/intent"
+	"github.com/einmal/einmal/internal/edge/api"
 	"github.com/einmal/einmal/internal/engine/dispatch"
 	"github.com/einmal/einmal/internal/engine/intake"
 	"github.com/einmal/einmal/internal/engine/outbound"
@@ -167,4 +168,16 @@ func (a *App) door() provider.Sink {
 		Key:     func(form []byte) intent.Key { return a.identity.Key(form) },
 		Metrics: intake.NewMetrics(a.metrics),
 	})
+}
+
+// apiConfig is what the API works with.
+func (a *App) apiConfig() api.Config {
+	return api.Config{
+		Store: a.store, Outbound: a.outbound, Watch: a.hub, Contents: contents{a.store, outbound.NewContents(a.sealer)}, Identity: a.identity,
+		Clock: nodeClock(), Ready: a.Ready, Simulated: a.simulated, Phones: a.phones(), Installation: a.tenant,
+		Resolver: receipt.NewResolver(receipt.ResolverConfig{Store: a.store, Rules: a.rules(), Committed: a.swept}),
+		Restore:  a.restore, Held: a.store.Held,
+		DeliveredMeans: map[int64]string{a.connection.id: a.connection.cfg.Receipts.DeliveredMeans},
+		Metrics:        a.metrics, Log: a.log,
+	}
 }
