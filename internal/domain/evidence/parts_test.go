@@ -191,7 +191,7 @@ func TestNoCancelOnceAPartHasLeft(t *testing.T) {
 
 // C26, run E: one part of three is reported, and nothing of the others when the time for it ends.
 //
-// covers: D5, R6
+// covers: D5, R6, C26
 func TestC26MissingReceipts(t *testing.T) {
 	c := sending(3).apply(t, accepted(1), accepted(2), accepted(3), about(1, report("DELIVRD")))
 	wantState(t, c, message.Accepted, false)
@@ -215,7 +215,7 @@ func TestC26MissingReceipts(t *testing.T) {
 
 // C26, run C: one receipt speaks for all parts.
 //
-// covers: D5, R14
+// covers: D5, R14, C26
 func TestC26OneReceipt(t *testing.T) {
 	c := sending(3)
 	c.Attempts[1].NoReceipt, c.Attempts[2].NoReceipt = true, true

@@ -59,7 +59,7 @@ func TestFoldOfOnePart(t *testing.T) {
 
 // C26: which receipts of a long message count.
 //
-// covers: D5, R6
+// covers: D5, R6, C26
 func TestC26LongMessages(t *testing.T) {
 	type got = map[uint16]Delivery
 	for name, c := range map[string]struct {

@@ -60,7 +60,7 @@ func TestALongTextIsCutOnce(t *testing.T) {
 	}
 }
 
-// covers: D4
+// covers: D4, C52
 func TestADryRunCountsParts(t *testing.T) {
 	b := newBench(t)
 	for text, want := range map[string]Answer{

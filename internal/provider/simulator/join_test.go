@@ -31,7 +31,9 @@ func (s *Server) shown(number string) []string {
 	return all
 }
 
-// C54: how a handset joins parts.
+// How a handset joins parts.
+//
+// covers: C54
 func TestC54Joined(t *testing.T) {
 	for name, c := range map[string]struct {
 		parts []string

@@ -19,7 +19,7 @@ func testParts(t *testing.T, h Harness) {
 	for name, test := range map[string]func(*testing.T, Harness){
 		"InOrder": testPartsInOrder, "AfterACrash": testPartsAfterACrash, "FenceAndLease": testPartsFenceAndLease,
 		"OneFence": testPartsAtOneFence, "Again": testPartAgain, "Gate": testPartsGate, "Together": testPartsTogether,
-		"Failed": testPartsFailed, "LostCommit": testPartsLostCommit, "Rates": testPartsKeepRates,
+		"Failed": testPartsFailed, "LostCommit": testPartsLostCommit, "Rates": testPartsKeepRates, "Receipts": testPartsReceipts,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -72,7 +72,7 @@ func (w *world) firstOf(event string, to int) store.Opened {
 // C26, run A: the first part gates the rest; each has a row, a reference, an id and a receipt of its own; the message
 // is delivered with the last receipt, whichever that is.
 //
-// covers: D5, R4, R15, I9
+// covers: D5, R4, R15, I9, C26
 func testPartsInOrder(t *testing.T, h Harness) {
 	w := newWorld(t, h)
 	one := w.firstOf("PO", 60)
@@ -230,11 +230,16 @@ func testPartsGate(t *testing.T, h Harness) {
 	if m := w.state(refused.Message, message.Rejected); !m.Final || m.Progress().Partial() {
 		t.Errorf("final %v, %+v", m.Final, m.Progress())
 	}
+
+	lost := w.firstOf("PD", 73) // C26, run D
+	w.settle(w.heldOutcome(lost, message.OutcomeAccepted, "pd-1"), w.receipt("pd-1", -1, "undelivered", 73))
+	w.state(lost.Message, message.Undelivered)
+	w.wantOpened(w.open(rest(lost, 9)), "[]")
 }
 
-// All parts leave at once where that is wanted, and one receipt is asked for where the connection sends no more.
+// C26, run C: all parts leave at once where that is wanted, and one receipt is asked for where the connection sends no more.
 //
-// covers: R14, R15
+// covers: R14, R15, C26
 func testPartsTogether(t *testing.T, h Harness) {
 	w := newWorld(t, h)
 	id := w.taken(ask{event: "PT", version: "1", to: 67, parts: 3})
@@ -261,7 +266,7 @@ func testPartsTogether(t *testing.T, h Harness) {
 
 // C26, run B, and what is refused or over after a part has left.
 //
-// covers: D5, D16, I7
+// covers: D5, D16, I7, C26
 func testPartsFailed(t *testing.T, h Harness) {
 	w := newWorld(t, h)
 	sent := func(event string, to int, second message.Outcome) store.Opened {

@@ -10,6 +10,35 @@ import (
 	"github.com/einmal/einmal/internal/store"
 )
 
+// Receipts of parts are matched each by itself: one that is quicker than its answer, one that comes twice, one that
+// contradicts.
+//
+// covers: R4, R5, R6, R10, I13
+func testPartsReceipts(t *testing.T, h Harness) {
+	w := newWorld(t, h)
+	one := w.firstOf("PS", 74)
+	w.settle(w.heldOutcome(one, message.OutcomeAccepted, "ps-1"))
+	more := w.wantOpened(w.open(rest(one, 9)), "[2.1 3.1]")
+	if out := w.settle(w.receipt("ps-3", -1, "delivered", 74)); !out[0].Waiting {
+		t.Fatalf("a receipt before its answer: %+v", out[0])
+	}
+	w.settle(w.outcome(more[0], message.OutcomeAccepted, "ps-2"), w.outcome(more[1], message.OutcomeAccepted, "ps-3"))
+	m := w.state(one.Message, message.Accepted)
+	if p := m.Progress(); p.Delivered != 1 || m.Attempts[2].Delivery != message.DeliveryDelivered {
+		t.Errorf("%+v, %+v", p, m.Attempts)
+	}
+	if out := w.settle(w.receipt("ps-3", -1, "delivered", 74)); !out[0].Repeated || out[0].Case.Events[0].Part != 3 {
+		t.Errorf("the same again: %+v", out[0])
+	}
+	w.settle(w.receipt("ps-1", -1, "delivered", 74), w.receipt("ps-2", -1, "delivered", 74))
+	w.state(one.Message, message.Delivered)
+	w.settle(w.receipt("ps-2", -1, "undelivered", 74))
+	w.state(one.Message, message.Delivered)
+	if x := w.exceptions("conflicting")[0]; x.Message != one.Message || x.Part != 2 || x.Attempt != 1 {
+		t.Errorf("the exception names part %d of attempt %d", x.Part, x.Attempt)
+	}
+}
+
 // A rate holds for parts as well: those that the claim has not paid for wait for credit.
 //
 // covers: D19
