@@ -142,6 +142,7 @@ func TestPoliciesThatCannotFollow(t *testing.T) {
 			"back":          {shopVersion(7), 409, "give it the version 10"},
 			"other content": {shopVersion(9, "30d", "7d"), 409, "give this file the version 10"},
 			"a wrong file":  {shopVersion(10, "30d", "7x"), 400, "line 8, column"},
+			"failing tests": {shopVersion(10) + "tests:\n  - {name: a click, send: [{at: 0s, text: x}], expect: [suppress]}\n", 400, "the test \\\"a click\\\" expects suppress, and it is allow new_intent"},
 			"the built-in":  {shopVersion(10, "policy: shop", "policy: builtin"), 409, "give yours another name"},
 		} {
 			if r := g.apply(c.source); r.Status != c.status || !strings.Contains(r.Raw, c.says) {
@@ -179,8 +180,13 @@ func TestNodesThatStartWithLess(t *testing.T) {
 				t.Errorf("%s: %s", name, &log)
 			}
 		}
+		failing, _ := withPolicy(t, c, shopVersion(4)+"tests:\n  - {name: a click, send: [{at: 0s, text: x}], expect: [suppress]}\n")
+		err := app.New(failing, slog.New(slog.DiscardHandler)).Start(context.Background())
+		if err == nil || !strings.Contains(err.Error(), `line 10: the test "a click" expects suppress`) {
+			t.Errorf("tests that fail: %v", err)
+		}
 		other, _ := withPolicy(t, c, shopVersion(3, "30d", "7d"))
-		err := app.New(other, slog.New(slog.DiscardHandler)).Start(context.Background())
+		err = app.New(other, slog.New(slog.DiscardHandler)).Start(context.Background())
 		if err == nil || !strings.Contains(err.Error(), "another content") {
 			t.Errorf("the same version with another content: %v", err)
 		}

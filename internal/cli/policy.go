@@ -16,6 +16,7 @@ import (
 
 type policyCmd struct {
 	Check policyCheckCmd `cmd:"" help:"Say what is wrong with a policy file, and what would be right."`
+	Test  policyTestCmd  `cmd:"" help:"Run a policy file's tests, in virtual time."`
 	Apply policyApplyCmd `cmd:"" help:"Bring a policy file into force, on all nodes at once."`
 	Show  policyShowCmd  `cmd:"" help:"Show the file of a version; without one, of the policy in force."`
 	List  policyListCmd  `cmd:"" help:"List the versions that were in force, the newest first."`

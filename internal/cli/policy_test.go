@@ -75,6 +75,54 @@ func TestPolicyCheckSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
+const shopTests = `tests:
+  - name: a second click texts once
+    send:
+      - {at: 0s, purpose: alert, event: {id: A-1}}
+      - {at: 3s, purpose: alert, event: {id: A-1}}
+    expect: [allow new_intent, would suppress technical_duplicate]
+  - name: after a quarter of an hour
+    send:
+      - {at: 0s, purpose: alert, event: {id: A-1}}
+      - {at: 5s, outcome: delivered}
+      - {at: 14m, purpose: alert, event: {id: A-1}}
+    expect: [allow new_intent, allow new_intent]
+`
+
+// covers: X3
+func TestPolicyTest(t *testing.T) {
+	m := newMachine(t, nil)
+	path := file(t, shop+shopTests)
+	code, out, errs := m.run("policy", "test", path)
+	for _, want := range []string{
+		"shop@7: 2 tests\n  ok    a second click texts once\n  FAIL  after a quarter of an hour\n", path + ":19: request 2",
+		"expected  allow new_intent\n", "came out  would suppress technical_duplicate same_intent_delivered of 1\n",
+		"because   Message of request 1 for the same purpose, destination and event was reported delivered",
+	} {
+		if code != exitFailed || !strings.Contains(out, want) || !strings.Contains(errs, "1 of 2 tests failed") {
+			t.Errorf("%d, not said: %q\n%s%s", code, want, out, errs)
+		}
+	}
+	code, out, _ = m.run("policy", "test", "--json", path)
+	var got struct {
+		OK    bool
+		Tests []testResult
+	}
+	if err := json.Unmarshal([]byte(out), &got); err != nil || code != exitFailed || got.OK || len(got.Tests) != 2 || !got.Tests[0].OK || got.Tests[1].Differences[0].Line != 19 {
+		t.Errorf("%d %v %s", code, err, out)
+	}
+	code, out, errs = m.run("policy", "test", file(t, shop+strings.Replace(shopTests, "14m", "16m", 1)))
+	if code != exitDone || !strings.Contains(out, "all of them pass") {
+		t.Errorf("%d %s%s", code, out, errs)
+	}
+	if code, _, errs = m.run("policy", "test", file(t, shop)); code != exitFailed || !strings.Contains(errs, "has no tests") {
+		t.Errorf("%d %s", code, errs)
+	}
+	if code, out, _ = m.run("policy", "test", file(t, "policy: x")); code != exitFailed || !strings.Contains(out, "version is missing") {
+		t.Errorf("%d %s", code, out)
+	}
+}
+
 // covers: X3
 func TestPolicyApply(t *testing.T) {
 	var sent map[string]string

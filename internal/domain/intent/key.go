@@ -26,6 +26,19 @@ func KeyForm(p policy.Purpose, r *Request) []byte {
 	return f.bytes
 }
 
+// MakeKeys gives the request the keys under which it is compared now. Those of older policy versions are the
+// caller's to add.
+func (r *Request) MakeKeys(text string, key Keyer) {
+	r.TextKey = key(TextForm(r, text))
+	r.Keys = Keys{Intent: key(KeyForm(r.Purpose, r))}
+	if r.Purpose.OnOtherText == policy.OtherTextAllow {
+		r.Keys.Variant = key(VariantForm(r.Keys.Intent, r.TextKey))
+	}
+	if r.Purpose.Unnamed {
+		r.Keys.Unanswered = key(UnansweredForm(r.Keys.Intent))
+	}
+}
+
 // VariantForm is the clear form of the key of an intent together with its text.
 func VariantForm(intentKey, textKey Key) []byte {
 	f := newForm("variant")

@@ -109,7 +109,7 @@ func (r *reader) policy(n ast.Node, p *Policy) {
 		{"purposes", "the purposes, such as purposes: {alert: {kind: alert, key: [event.id], window: 15m}}", func(n ast.Node) { r.purposes(n, p.Purposes) }},
 		{"mapping", "", func(n ast.Node) { r.mapping(n, p) }},
 		{"inbound", "", nil},
-		{"tests", "", nil},
+		{"tests", "", func(n ast.Node) { r.tests(n, p) }},
 	})
 }
 

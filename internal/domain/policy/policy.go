@@ -25,6 +25,7 @@ type Policy struct {
 	Purposes map[string]Purpose
 	// Mapping are the rules that give an intent to requests that name none, in the order in which they are looked at.
 	Mapping []Rule
+	Tests   []Test
 	// RefuseUnnamed refuses requests that name no purpose; else they get Unnamed.
 	RefuseUnnamed bool
 }

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 
 	"github.com/einmal/einmal/internal/domain/policy"
+	"github.com/einmal/einmal/internal/domain/trial"
 	"github.com/einmal/einmal/internal/ground/fault"
 	"github.com/einmal/einmal/internal/store"
 )
@@ -14,7 +16,7 @@ import (
 // bringPolicy brings what this node was started with. A file that is older than the policy in force is told of and
 // keeps no node from starting: others may have been given a newer one while this node was down.
 func (s *Service) bringPolicy(ctx context.Context) error {
-	rule := policy.Succeed
+	rule := tested(s.cfg.Policy.ID())
 	if s.cfg.Policy.Name == policy.Builtin().Name {
 		rule = policy.SucceedBuiltin
 	}
@@ -29,6 +31,38 @@ func (s *Service) bringPolicy(ctx context.Context) error {
 	}
 	return err
 }
+
+// tested is policy.Succeed for a file that passes its own tests. They run only if the version would come into force:
+// one that is in force already keeps nobody from starting.
+func tested(file string) store.PolicyRule {
+	return func(v policy.Version, k policy.Known) (bool, error) {
+		changes, err := policy.Succeed(v, k)
+		if err != nil || !changes {
+			return changes, err
+		}
+		parsed, wrong := policy.Parse(file, v.Source)
+		if wrong != nil {
+			return false, wrongFile(wrong)
+		}
+		return true, failedTests(trial.Failures(trial.Run(parsed)))
+	}
+}
+
+// failedTests refuses a file that says itself that it is wrong.
+func failedTests(failures []string) error {
+	if len(failures) == 0 {
+		return nil
+	}
+	f := fault.Wrap(errors.New(strings.Join(failures, "\n")), fault.Invalid,
+		"%d of the policy file's expectations do not come out as they say; nothing was changed", len(failures))
+	for _, line := range failures[:min(len(failures), maxFailures)] {
+		f.Fields = append(f.Fields, fault.Field{Pointer: "#/source", Detail: line})
+	}
+	return f
+}
+
+// maxFailures is how many failed tests are told; policy test shows all.
+const maxFailures = 20
 
 func (s *Service) tellPolicy(ctx context.Context, p store.PolicyVersion) {
 	s.cfg.Log.LogAttrs(ctx, slog.LevelInfo, "a policy came into force", slog.String("policy", p.ID()), slog.String("by", p.By))
@@ -46,7 +80,7 @@ func (s *Service) ApplyPolicy(ctx context.Context, file string, source []byte, b
 	if p.Name == policy.Builtin().Name {
 		return p, false, fault.New(fault.State, "%s is the name of the gateway's own policy: give yours another name", p.Name)
 	}
-	changed, err := s.cfg.Store.PutPolicy(ctx, p, policy.Succeed)
+	changed, err := s.cfg.Store.PutPolicy(ctx, p, tested(file))
 	if err != nil {
 		return p, false, publicFault(err)
 	}

@@ -29,14 +29,7 @@ func (s *Service) request(sub *Submission, c *checked, p *inForce, made ids) *in
 		Event: c.event, Sender: c.sender, Template: sub.Template, CorrelationID: sub.CorrelationID,
 		ValidFor: c.validFor, Idempotency: s.idempotency(sub), Text: c.text.layout,
 	}
-	r.TextKey = s.key(intent.TextForm(r, sub.Text))
-	r.Keys.Intent = s.key(intent.KeyForm(c.purpose, r))
-	if c.purpose.OnOtherText == policy.OtherTextAllow {
-		r.Keys.Variant = s.key(intent.VariantForm(r.Keys.Intent, r.TextKey))
-	}
-	if c.purpose.Unnamed {
-		r.Keys.Unanswered = s.key(intent.UnansweredForm(r.Keys.Intent))
-	}
+	r.MakeKeys(sub.Text, s.key)
 	s.addOlder(r, sub, p)
 	return r
 }

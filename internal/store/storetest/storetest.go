@@ -61,6 +61,7 @@ func Run(t *testing.T, h Harness) {
 		"Monitor":              testMonitor,
 		"OlderKey":             testOlderKey,
 		"OlderVariant":         testOlderVariant,
+		"Trial":                testTrial,
 		"Racers":               testRacers,
 		"Linearizable":         testLinearizable,
 		"PoisonedRequest":      testPoisonedRequest,
