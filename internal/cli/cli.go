@@ -37,6 +37,7 @@ type Env struct {
 
 type commands struct {
 	Serve      serveCmd      `cmd:"" help:"Run the gateway. Without configuration: an embedded store, a simulated carrier, and an admin key in a file."`
+	Demo       demoCmd       `cmd:"" help:"Show in under a minute what the gateway does with double clicks, lost answers and receipts that come twice, and count whether its promises held."`
 	Send       sendCmd       `cmd:"" help:"Submit a message, from flags or as JSON from stdin."`
 	Explain    explainCmd    `cmd:"" help:"Say in plain words why a request was sent or not: give a msg_… or dec_… id."`
 	Timeline   timelineCmd   `cmd:"" help:"List everything that happened to a message."`

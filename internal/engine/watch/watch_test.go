@@ -89,8 +89,8 @@ func TestCommitsOfThisNodeAreToldAtOnce(t *testing.T) {
 	ctx := t.Context()
 	for name, commits := range map[string]func() error{
 		"a resolution": func() error { _, err := s.Resolve(ctx, nil, store.Rules{}); return err },
-		"a claim":    func() error { _, err := s.Claim(ctx, store.ClaimSpec{}); return err },
-		"an attempt": func() error { _, err := s.OpenAttempts(ctx, store.OpenSpec{}, nil); return err },
+		"a claim":      func() error { _, err := s.Claim(ctx, store.ClaimSpec{}); return err },
+		"an attempt":   func() error { _, err := s.OpenAttempts(ctx, store.OpenSpec{}, nil); return err },
 		"an outcome": func() error {
 			v.settled = []store.Settled{{Message: two, Err: errors.New("refused")}, {Message: one}, {}}
 			_, err := s.Settle(ctx, nil, store.Rules{})
