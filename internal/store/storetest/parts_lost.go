@@ -2,6 +2,8 @@ package storetest
 
 import (
 	"context"
+	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -57,6 +59,59 @@ func testPartsKeepRates(t *testing.T, h Harness) {
 	opened, err := w.OpenAttempts(context.Background(), spec, rest(one, 9))
 	must(t, err)
 	w.wantOpened(opened, "[3.1]")
+}
+
+// hotRest opens the rest of long messages whose worker may go on, and has some of it answered.
+func (w *world) hotRest(ctx context.Context, rng *rand.Rand, rates flow.Rates, settled []store.Settled) error {
+	var claims []store.Claimed
+	for _, s := range settled {
+		if c := s.Case; s.Err == nil && c != nil && c.GoOn > 0 && c.State == message.Sending {
+			claims = append(claims, store.Claimed{Message: c.Message, Flow: c.Flow, Fence: c.Fence, Most: c.GoOn})
+		}
+	}
+	spec := w.openSpec()
+	spec.Rates = rates
+	opened, err := w.OpenAttempts(ctx, spec, claims)
+	if err != nil {
+		return err
+	}
+	var news []store.News
+	for _, o := range opened {
+		if kind := []message.Outcome{0, message.OutcomeAccepted, message.OutcomeThrottled, message.OutcomeUnknown}[rng.IntN(4)]; kind != 0 {
+			news = append(news, w.heldOutcome(o, kind, o.Message.String()+fmt.Sprint(o.Part)))
+		}
+	}
+	_, err = w.Settle(ctx, news, w.rules)
+	return err
+}
+
+// checkParts: no part was accepted twice, and no fence has opened one twice.
+func (w *world) checkParts() {
+	w.t.Helper()
+	all, err := w.Messages(context.Background(), w.tenant, store.MessageFilter{}, store.Page{Limit: 1000})
+	must(w.t, err)
+	long := 0
+	for _, m := range all {
+		accepted, opened := map[uint16]int{}, map[[2]int64]int{}
+		for _, a := range m.Attempts {
+			under := [2]int64{int64(a.Part), a.Fence}
+			if opened[under]++; opened[under] > 1 {
+				w.t.Errorf("part %d of %s was opened twice under fence %d", a.Part, m.ID, a.Fence)
+			}
+			if a.Outcome == message.OutcomeAccepted {
+				accepted[a.Part]++
+			}
+			if accepted[a.Part] > 1 {
+				w.t.Errorf("part %d of %s was accepted twice", a.Part, m.ID)
+			}
+		}
+		if len(accepted) > 1 {
+			long++
+		}
+	}
+	if long == 0 {
+		w.t.Error("no message went on with its rest: that was no test of it")
+	}
 }
 
 // testPartsLostCommit loses the commit by which the rest of a message was opened: the call finds what it has opened,

@@ -191,6 +191,7 @@ func testHotRows(t *testing.T, h Harness) {
 	}
 	wg.Wait()
 	w.checkHistories()
+	w.checkParts()
 	w.noDeadlock()
 }
 
@@ -211,7 +212,7 @@ func (w *world) hotRound(rng *rand.Rand, hot int) error {
 	ctx := context.Background()
 	var subs []store.Submission
 	for range 6 {
-		subs = append(subs, w.submission(ask{event: fmt.Sprintf("hot-%d", rng.IntN(hot)), version: fmt.Sprint(rng.IntN(3)), to: 41}))
+		subs = append(subs, w.submission(ask{event: fmt.Sprintf("hot-%d", rng.IntN(hot)), version: fmt.Sprint(rng.IntN(3)), to: 41, parts: 1 + rng.IntN(3)}))
 	}
 	decided, err := w.Decide(ctx, subs, intent.Decide)
 	if err != nil {
@@ -237,7 +238,7 @@ func (w *world) hotRound(rng *rand.Rand, hot int) error {
 	for _, o := range opened {
 		id := fmt.Sprintf("hot-%d", rng.IntN(hot)) // ids that recycle
 		kind := []message.Outcome{message.OutcomeAccepted, message.OutcomeRejected, message.OutcomeUnknown, message.OutcomeThrottled}[rng.IntN(4)]
-		news = append(news, w.outcome(o, kind, id), w.receipt(id, o.Reference, []string{"delivered", "undelivered", "en_route"}[rng.IntN(3)], 41))
+		news = append(news, w.heldOutcome(o, kind, id), w.receipt(id, o.Reference, []string{"delivered", "undelivered", "en_route"}[rng.IntN(3)], 41))
 		news = append(news, store.News{Evidence: evidence.Evidence{Kind: evidence.Cancel, Message: o.Message}, Reference: -1})
 	}
 	for _, kind := range []evidence.Kind{evidence.LeaseEnded, evidence.ValidityEnded, evidence.ReceiptTimeEnded} {
@@ -254,6 +255,9 @@ func (w *world) hotRound(rng *rand.Rand, hot int) error {
 		if s.Err != nil && fault.CodeOf(s.Err) != fault.State {
 			return s.Err
 		}
+	}
+	if err := w.hotRest(ctx, rng, spec.Rates, settled); err != nil {
+		return err
 	}
 	if _, err := w.DestroyOwnKeys(ctx, 5); err != nil {
 		return err
