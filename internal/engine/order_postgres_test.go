@@ -12,7 +12,7 @@ import (
 )
 
 func init() {
-	stores["postgres"] = func(t *testing.T) store.Store {
+	stores["postgres"] = func(t testing.TB) store.Store {
 		t.Helper()
 		s, err := postgres.Open(context.Background(), postgres.Options{URL: storetest.PostgresDatabase(t).String()})
 		must(t, err)

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -21,9 +22,9 @@ import (
 )
 
 // stores open an empty store of each engine that there is.
-var stores = map[string]func(t *testing.T) store.Store{"sqlite": openSQLite}
+var stores = map[string]func(t testing.TB) store.Store{"sqlite": openSQLite}
 
-func openSQLite(t *testing.T) store.Store {
+func openSQLite(t testing.TB) store.Store {
 	t.Helper()
 	s, err := sqlite.Open(context.Background(), sqlite.Options{Path: filepath.Join(t.TempDir(), "einmal.db")})
 	must(t, err)
@@ -44,7 +45,7 @@ type crowd struct {
 // that.
 const window = 100
 
-func newCrowd(t *testing.T, open func(*testing.T) store.Store) *crowd {
+func newCrowd(t testing.TB, open func(testing.TB) store.Store) *crowd {
 	set := settings{window: window, answer: 10 * time.Second, grace: time.Minute, every: time.Second}
 	c := &crowd{gateway: openGatewayOn(t, set, open(t))}
 	file, err := os.Open(c.ledger)
@@ -176,6 +177,36 @@ func TestACodeOvertakesACampaign(t *testing.T) {
 			}
 			if n := count(c.taken(), campaign); n >= 10_000 {
 				t.Errorf("the campaign was over before the codes: %d", n)
+			}
+		})
+	}
+}
+
+// BenchmarkCode is the way of a code, from its request to the message centre, while a campaign flows.
+func BenchmarkCode(b *testing.B) {
+	for name, open := range stores {
+		b.Run(name, func(b *testing.B) {
+			c := newCrowd(b, open)
+			code := label(flow.Urgent, 2)
+			for range 400 {
+				c.send(c.messages(4, 1, 500)...)
+			}
+			c.awaitTaken("the campaign to flow", func(taken []string) bool { return len(taken) > 500 })
+			var took []time.Duration
+			for range b.N {
+				sub, from, asked := c.messages(flow.Urgent, 2, 1), len(c.taken()), time.Now()
+				c.send(sub...)
+				for count(c.taken()[from:], code) == 0 {
+					time.Sleep(time.Millisecond)
+				}
+				took = append(took, time.Since(asked))
+				time.Sleep(20 * time.Millisecond)
+			}
+			slices.Sort(took)
+			b.ReportMetric(float64(took[len(took)/2].Milliseconds()), "p50-ms")
+			b.ReportMetric(float64(took[len(took)*99/100].Milliseconds()), "p99-ms")
+			if n := count(c.taken(), label(4, 1)); n >= 200_000 {
+				b.Errorf("the campaign was over before the codes")
 			}
 		})
 	}

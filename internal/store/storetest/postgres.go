@@ -18,7 +18,7 @@ const PostgresEnv = "EINMAL_TEST_POSTGRES"
 
 // PostgresDatabase makes an empty database on the tests' server, removes it with the test, and returns its URL.
 // Without a server the test fails: tests that need one are built with the tag "services" alone.
-func PostgresDatabase(t *testing.T) *url.URL {
+func PostgresDatabase(t testing.TB) *url.URL {
 	t.Helper()
 	u, err := url.Parse(os.Getenv(PostgresEnv))
 	if err != nil || u.Host == "" {
