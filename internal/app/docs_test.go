@@ -27,7 +27,7 @@ func TestConfigurationExample(t *testing.T) {
 	c, err := load(t, example(t, "configuration.md", "config"), app.Flags{})
 	must(t, err)
 	if k := c.Connections["carrier_a"]; k.Window != 20 || k.Kind != "smpp" || len(k.Lookup.By) != 1 || k.Receipts.IDs.Receipt != "decimal" ||
-		k.Receipts.States["FAILED"] != "undelivered" || k.Receipts.Errors["069"] == "" || k.Receipts.Confirmed.Source == "" {
+		k.Receipts.States["FAILED"] != "undelivered" || k.Receipts.Errors["069"] == "" || k.Receipts.Confirmed.Source == "" || k.Rate == 0 || len(k.Senders) != 2 {
 		t.Errorf("the example was read as %+v", c)
 	}
 }
@@ -42,6 +42,17 @@ func TestRequestExample(t *testing.T) {
 	}
 	m := g.await(first.at("message.id"), "delivered")
 	if m.at("metadata.basket") != "77" || m.at("correlation_id") != "checkout-77f1" {
+		t.Errorf("the message is %s", m.Raw)
+	}
+}
+
+// The API page's stop is taken as printed, and holds what the page says.
+func TestStopExample(t *testing.T) {
+	g := start(t, testConfig(t, "sqlite"))
+	if r := g.call(http.MethodPost, "/v1/stops", example(t, "api.md", "stop")); r.Status != http.StatusOK || r.at("made") != "true" || r.at("flows") != "0" {
+		t.Errorf("%d %s", r.Status, r.Raw)
+	}
+	if m := g.message(g.post(alert("S", "+12025550100")).at("message.id")); m.at("stopped.by") != "Ann" || m.at("state") != "pending" {
 		t.Errorf("the message is %s", m.Raw)
 	}
 }
