@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"encoding/binary"
+	"slices"
 	"strconv"
 	"time"
 
@@ -61,6 +62,9 @@ func (d *Dispatcher) open(ctx context.Context, batch []claim) {
 		return
 	}
 	chaos.At(chaos.AttemptCommitted)
+	if slices.ContainsFunc(opened, func(o store.Opened) bool { return o.Part > 1 }) {
+		chaos.At(chaos.RestCommitted)
+	}
 	for _, o := range opened {
 		d.submit(ctx, o, deadlines[o.Message])
 	}

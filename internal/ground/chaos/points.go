@@ -8,23 +8,42 @@ package chaos
 // Point is a place in the code at which the process may be ended.
 type Point string
 
-// The points, in the order in which a message meets them.
+// The points, in the order in which a message meets them; then those of what people do. At one that is written the
+// rows are there and the transaction is not committed; at one that is committed nobody has been told.
 const (
 	DecideInserted   Point = "decide.inserted"   // a decision's rows are written, not committed
 	DecideCommitted  Point = "decide.committed"  // committed, the caller not answered
+	AnswersWritten   Point = "answers.written"   // which answers got out is written, not committed (D18)
+	AnswersCommitted Point = "answers.committed" // committed; the node still takes it for news
+	ClaimWritten     Point = "claim.written"     // a claim is written, not committed
 	ClaimCommitted   Point = "claim.committed"   // a worker owns the message, no attempt exists
+	AttemptWritten   Point = "attempt.written"   // an attempt is written, not committed
 	AttemptCommitted Point = "attempt.committed" // the attempt is stored, no byte has left
+	RestCommitted    Point = "rest.committed"    // attempts of the rest of a long message are stored, none of their bytes has left
 	WireWritten      Point = "wire.written"      // the bytes have left, no answer was read
 	WireRead         Point = "wire.read"         // the answer was read, its outcome not stored
+	OutcomeWritten   Point = "outcome.written"   // an outcome is written, not committed
 	OutcomeCommitted Point = "outcome.committed" // the outcome is stored, nobody was told
+	ReceiptWritten   Point = "receipt.written"   // a receipt is written to the log, not committed
 	ReceiptStored    Point = "receipt.stored"    // a receipt is stored, the provider not answered
 	ReceiptApplied   Point = "receipt.applied"   // a receipt's effects are written, not committed
+	FeedWritten      Point = "feed.written"      // events have their place in the feed and left the outbox, not committed
 	SweepSelected    Point = "sweep.selected"    // between a sweep's select and its update
 	Shutdown         Point = "shutdown"          // an orderly stop has begun
+
+	ResolveWritten   Point = "resolve.written"   // a person's resolution of an exception is written, not committed
+	ResolveCommitted Point = "resolve.committed" // committed, the person not answered
+	PolicyWritten    Point = "policy.written"    // a policy is the one in force, not committed
+	PolicyCommitted  Point = "policy.committed"  // committed, neither this node nor the person knows
+	StopWritten      Point = "stop.written"      // an emergency stop, or its end, is written, not committed
+	StopCommitted    Point = "stop.committed"    // committed, the person not answered
 )
 
 // Points lists all points in order.
 func Points() []Point {
-	return []Point{DecideInserted, DecideCommitted, ClaimCommitted, AttemptCommitted, WireWritten, WireRead,
-		OutcomeCommitted, ReceiptStored, ReceiptApplied, SweepSelected, Shutdown}
+	return []Point{
+		DecideInserted, DecideCommitted, AnswersWritten, AnswersCommitted, ClaimWritten, ClaimCommitted, AttemptWritten, AttemptCommitted,
+		RestCommitted, WireWritten, WireRead, OutcomeWritten, OutcomeCommitted, ReceiptWritten, ReceiptStored, ReceiptApplied, FeedWritten,
+		SweepSelected, Shutdown, ResolveWritten, ResolveCommitted, PolicyWritten, PolicyCommitted, StopWritten, StopCommitted,
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 
 	"github.com/einmal/einmal/internal/domain/intent"
+	"github.com/einmal/einmal/internal/ground/chaos"
 	"github.com/einmal/einmal/internal/store"
 )
 
@@ -14,7 +15,7 @@ func (s *Store) AnswersSent(ctx context.Context, sent []store.AnswerSent) error 
 	if len(sent) == 0 {
 		return nil
 	}
-	return single(s.persist(ctx, false, func(t *tx, _ bool) error {
+	err := single(s.persist(ctx, false, func(t *tx, _ bool) error {
 		keys, closed := &rows{}, &rows{}
 		for _, a := range sent {
 			keys.add(intent.SpaceIntent, a.Key)
@@ -30,6 +31,11 @@ func (s *Store) AnswersSent(ctx context.Context, sent []store.AnswerSent) error 
 			closed.add(intent.SpaceIntent, a.Key, a.Message, now)
 		}
 		_, err = t.exec(t.ctx, closeKeys, closed)
+		chaos.At(chaos.AnswersWritten)
 		return err
 	}))
+	if err == nil {
+		chaos.At(chaos.AnswersCommitted)
+	}
+	return err
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/einmal/einmal/internal/domain/evidence"
 	"github.com/einmal/einmal/internal/domain/flow"
 	"github.com/einmal/einmal/internal/domain/message"
+	"github.com/einmal/einmal/internal/ground/chaos"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/store"
@@ -146,6 +147,9 @@ func (t *tx) writeClaims(ctx context.Context, spec store.ClaimSpec, claims []sto
 		r.add(c.Message, c.Fence)
 	}
 	_, err := t.exec(ctx, writeClaims, r, message.Sending, now, spec.Node, evidence.QueueLease, now.Add(spec.Lease), message.Pending)
+	if len(claims) > 0 {
+		chaos.At(chaos.ClaimWritten)
+	}
 	return err
 }
 

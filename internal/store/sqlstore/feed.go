@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 
+	"github.com/einmal/einmal/internal/ground/chaos"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/store"
@@ -99,6 +100,7 @@ func (t *tx) sequence(ctx context.Context, all []leaving) error {
 		return err
 	}
 	_, err = t.exec(ctx, deleteOutbox, gone)
+	chaos.At(chaos.FeedWritten)
 	return err
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/einmal/einmal/internal/domain/evidence"
 	"github.com/einmal/einmal/internal/domain/message"
+	"github.com/einmal/einmal/internal/ground/chaos"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/store"
@@ -110,7 +111,11 @@ func (t *tx) openAttempts(ctx context.Context, spec store.OpenSpec, claims []sto
 	if _, err := t.exec(ctx, openReferences, lost, spec.IDSpace, kindReference); err != nil {
 		return nil, err
 	}
-	return opened, t.insertAttempts(ctx, spec, opened, now)
+	err = t.insertAttempts(ctx, spec, opened, now)
+	if len(opened) > 0 {
+		chaos.At(chaos.AttemptWritten)
+	}
+	return opened, err
 }
 
 // giveReferences takes the external-id records, which come before messages in the lock order.

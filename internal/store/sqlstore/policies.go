@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/einmal/einmal/internal/domain/policy"
+	"github.com/einmal/einmal/internal/ground/chaos"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/fault"
 	"github.com/einmal/einmal/internal/store"
@@ -29,6 +30,9 @@ func (s *Store) PutPolicy(ctx context.Context, p store.PolicyVersion, rule store
 		changed, err = t.putPolicy(p, rule)
 		return err
 	})
+	if changed && err == nil {
+		chaos.At(chaos.PolicyCommitted)
+	}
 	return changed, err
 }
 
@@ -56,6 +60,7 @@ func (t *tx) putPolicy(p store.PolicyVersion, rule store.PolicyRule) (bool, erro
 		return false, err
 	}
 	_, err = t.exec(t.ctx, moveHead, nil, p.Name, p.Version)
+	chaos.At(chaos.PolicyWritten)
 	return true, err
 }
 

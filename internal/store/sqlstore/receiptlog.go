@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"time"
 
+	"github.com/einmal/einmal/internal/ground/chaos"
 	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/store"
 )
@@ -68,6 +69,7 @@ func (t *tx) logReceipts(ctx context.Context, rs []*store.LoggedReceipt, retryAf
 	if _, err := t.exec(ctx, insertIntake, appended, now.Add(retryAfter)); err != nil {
 		return err
 	}
+	chaos.At(chaos.ReceiptWritten)
 	return t.query(ctx, readSeqs, ids, func(res *sql.Rows) error {
 		var id []byte
 		var seq, at int64

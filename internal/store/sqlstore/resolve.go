@@ -10,6 +10,7 @@ import (
 	"github.com/einmal/einmal/internal/domain/evidence"
 	"github.com/einmal/einmal/internal/domain/exception"
 	"github.com/einmal/einmal/internal/domain/message"
+	"github.com/einmal/einmal/internal/ground/chaos"
 	"github.com/einmal/einmal/internal/ground/fault"
 	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/store"
@@ -29,6 +30,9 @@ func (s *Store) Resolve(ctx context.Context, rs []store.Resolution, rules store.
 		}
 		return err
 	}, func(i int, err error) { out[i] = store.Settled{Err: err} })
+	if err == nil {
+		chaos.At(chaos.ResolveCommitted)
+	}
 	return out, err
 }
 

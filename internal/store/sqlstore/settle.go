@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/einmal/einmal/internal/domain/evidence"
 	"github.com/einmal/einmal/internal/domain/exception"
@@ -76,10 +77,25 @@ func (z *settling) run(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	z.atPoints()
+	return nil
+}
+
+// atPoints is where a failure test may end the process: everything is written, nothing committed.
+func (z *settling) atPoints() {
 	if len(z.finished)+len(z.waiting) > 0 {
 		chaos.At(chaos.ReceiptApplied)
 	}
-	return nil
+	if z.holds(evidence.Outcome) {
+		chaos.At(chaos.OutcomeWritten)
+	}
+	if z.holds(evidence.Resolved) {
+		chaos.At(chaos.ResolveWritten)
+	}
+}
+
+func (z *settling) holds(k evidence.Kind) bool {
+	return slices.ContainsFunc(z.news, func(n store.News) bool { return n.Kind == k })
 }
 
 func (z *settling) readClock(ctx context.Context) (err error) {

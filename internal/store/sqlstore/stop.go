@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/einmal/einmal/internal/domain/flow"
+	"github.com/einmal/einmal/internal/ground/chaos"
 	"github.com/einmal/einmal/internal/ground/fault"
 	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/store"
@@ -56,12 +57,16 @@ func (s *Store) PutStop(ctx context.Context, stop store.Stop) (inForce store.Sto
 		if err != nil {
 			return err
 		}
+		chaos.At(chaos.StopWritten)
 		inForce, err = t.oneStop(t.ctx, findStop, at.Connection, at.Tenant, at.Purpose, stop.Owner)
 		if errors.Is(err, sql.ErrNoRows) { // lifted between the two statements
 			return fault.New(fault.Unavailable, "an equal stop was lifted at this very moment; send the same request again")
 		}
 		return err
 	})
+	if err == nil {
+		chaos.At(chaos.StopCommitted)
+	}
 	return inForce, inForce.ID == stop.ID, err
 }
 
@@ -83,8 +88,12 @@ func (s *Store) LiftStop(ctx context.Context, l store.Lift) (lifted store.Stop, 
 		stop.LiftedBy, stop.LiftedReason, stop.LiftedCall = l.Person, l.Reason, l.Caller
 		lifted = stop
 		_, err = t.exec(t.ctx, liftStop, nil, l.Stop, stop.LiftedAt, l.Person, l.Reason, l.Caller)
+		chaos.At(chaos.StopWritten)
 		return err
 	})
+	if err == nil {
+		chaos.At(chaos.StopCommitted)
+	}
 	return lifted, err
 }
 
