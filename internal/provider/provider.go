@@ -104,6 +104,9 @@ type Provider interface {
 // RawEvent is something that a provider sent, as received.
 type RawEvent struct {
 	Payload []byte // the PDU, or the body of the call
+	// Framing is how many octets at the start of the payload are the transport's own, and differ when the same thing
+	// is sent again: SMPP's header with its sequence number.
+	Framing int
 	// Headers are relevant transport headers with credentials masked; nil on SMPP.
 	Headers map[string]string
 	Peer    string // address of the other side

@@ -76,6 +76,14 @@ func TestEventKeyOfTheOthers(t *testing.T) {
 	if EventKey(plainKey, 1, &a) == EventKey(plainKey, 1, &b) {
 		t.Error("two unreadable calls are one event")
 	}
+	a.Payload, b.Payload, a.Framing, b.Framing = []byte("1 same"), []byte("2 same"), 2, 2
+	if EventKey(plainKey, 1, &a) != EventKey(plainKey, 1, &b) {
+		t.Error("an unreadable call that is sent again is another event: people are told of it twice")
+	}
+	a.Parsed.Kind, b.Parsed.Kind = provider.KindInbound, provider.KindInbound
+	if EventKey(plainKey, 1, &a) == EventKey(plainKey, 1, &b) {
+		t.Error("a person who writes the same twice has written once")
+	}
 }
 
 // Nothing that a provider sends can be a row that the store refuses for ever.
