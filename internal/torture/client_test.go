@@ -8,9 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/ground/ident"
-	"github.com/einmal/einmal/internal/provider/simulator"
 	"github.com/einmal/einmal/internal/torture/check"
 )
 
@@ -27,10 +25,11 @@ const maxTries = 5
 func (l *load) shoot(s *shot) {
 	for range maxTries {
 		var a answer
+		asked := time.Now()
 		status := l.call(http.MethodPost, "/v1/messages", s.key, body(&s.of.Ask, s.of.brief), &a)
 		switch {
 		case status == http.StatusCreated || status == http.StatusOK:
-			l.told(s, status, &a)
+			l.told(s, status, &a, asked)
 			l.afterwards(s, a.Message.ID)
 			return
 		case status == 0:
@@ -45,10 +44,10 @@ func (l *load) shoot(s *shot) {
 	l.leave(s)
 }
 
-func (l *load) told(s *shot, status int, a *answer) {
+func (l *load) told(s *shot, status int, a *answer, asked time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.acks = append(l.acks, check.Ack{Ask: &s.of.Ask, Key: s.key, Status: status, Message: a.Message.ID, Decision: a.Decision.ID})
+	l.acks = append(l.acks, check.Ack{Ask: &s.of.Ask, Key: s.key, Status: status, Message: a.Message.ID, Decision: a.Decision.ID, At: asked})
 }
 
 func (l *load) leave(s *shot) {
@@ -59,7 +58,7 @@ func (l *load) leave(s *shot) {
 
 // afterwards is what a client does that has its answer: some take the message back, some use the key again.
 func (l *load) afterwards(s *shot, id ident.Message) {
-	if s != s.of.shots[0] {
+	if s != s.of.shots[0] || s.of.again {
 		return
 	}
 	if s.of.cancel {
@@ -71,7 +70,7 @@ func (l *load) afterwards(s *shot, id ident.Message) {
 	}
 	if s.of.misuse {
 		l.mu.Lock()
-		l.refused = append(l.refused, s.of.misusing.Event)
+		l.refused = append(l.refused, &s.of.misusing)
 		l.mu.Unlock()
 		status := l.call(http.MethodPost, "/v1/messages", s.key, body(&s.of.misusing, s.of.brief), nil)
 		if status != http.StatusUnprocessableEntity && status != 0 && status < http.StatusInternalServerError {
@@ -81,8 +80,9 @@ func (l *load) afterwards(s *shot, id ident.Message) {
 }
 
 func body(a *check.Ask, brief bool) any {
-	b := map[string]any{
-		"to": a.To, "purpose": a.Purpose, "text": a.Text, "event": map[string]string{"type": "test", "id": a.Event, "version": "1"},
+	b := map[string]any{"to": a.To, "text": a.Text}
+	if !a.Unnamed() {
+		b["purpose"], b["event"] = a.Purpose, map[string]string{"type": "test", "id": a.Event, "version": "1"}
 	}
 	if brief {
 		b["valid_for"] = "2s"
@@ -117,74 +117,4 @@ func (l *load) call(method, path, key string, body, out any) int {
 		l.t.Errorf("%s %s: the answer cannot be read", method, path)
 	}
 	return res.StatusCode
-}
-
-// shown is a message as the API lists it.
-type shown struct {
-	State  string
-	Event  struct{ ID string }
-	ByPart []struct {
-		Part     int
-		Reported *string `json:"reported_delivery"`
-	} `json:"by_part"`
-}
-
-// partOf names a part of a message.
-type partOf struct {
-	event string
-	part  int
-}
-
-// settled reports whether nothing is pending or being sent, and every receipt of the message centre is known.
-func (l *load) settled(ledger []simulator.Entry) bool {
-	all, ok := l.list()
-	reported := map[partOf]bool{}
-	for _, m := range all {
-		ok = ok && m.State != message.Pending.String() && m.State != message.Sending.String()
-		for _, p := range m.ByPart {
-			reported[partOf{m.Event.ID, p.Part}] = p.Reported != nil
-		}
-	}
-	asks := make([]*check.Ask, len(l.wishes))
-	for i, w := range l.wishes {
-		asks[i] = &w.Ask
-	}
-	segments := check.SegmentsOf(asks)
-	for _, e := range ledger {
-		s := check.SegmentOf(&e)
-		a := segments[s]
-		if a != nil && e.Outcome == simulator.Accepted && check.Report(a.To) != message.DeliveryNone {
-			ok = ok && reported[partOf{a.Event, s.Number}]
-		}
-	}
-	return ok
-}
-
-// count counts the messages in a state.
-func (l *load) count(state message.State) (n int) {
-	all, _ := l.list()
-	for _, m := range all {
-		if m.State == state.String() {
-			n++
-		}
-	}
-	return n
-}
-
-// list reads all messages from the API; false: it cannot at the moment.
-func (l *load) list() (all []shown, ok bool) {
-	for after := ""; ; {
-		var page struct {
-			Data []shown
-			Next *string
-		}
-		if l.call(http.MethodGet, "/v1/messages?limit=200&after="+after, "", nil, &page) != http.StatusOK {
-			return nil, false
-		}
-		all = append(all, page.Data...)
-		if page.Next == nil {
-			return all, true
-		}
-		after = *page.Next
-	}
 }

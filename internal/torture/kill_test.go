@@ -7,14 +7,19 @@ import (
 	"time"
 
 	"github.com/einmal/einmal/internal/ground/chaos"
+	"github.com/einmal/einmal/internal/ground/clock"
 )
 
 // passes bounds the pass at which a point ends the process. Points of a batch are passed less often than those of
 // one message; a load that has ended before goes on until the point is passed.
 var passes = map[chaos.Point]int{
-	chaos.DecideInserted: 12, chaos.DecideCommitted: 12, chaos.ClaimCommitted: 12, chaos.AttemptCommitted: 12,
-	chaos.WireWritten: 30, chaos.WireRead: 24, chaos.OutcomeCommitted: 16, chaos.ReceiptStored: 12, chaos.ReceiptApplied: 20,
+	chaos.DecideInserted: 12, chaos.DecideCommitted: 12, chaos.AnswersWritten: 4, chaos.AnswersCommitted: 4,
+	chaos.ClaimWritten: 12, chaos.ClaimCommitted: 12, chaos.AttemptWritten: 12, chaos.AttemptCommitted: 12, chaos.RestCommitted: 4,
+	chaos.WireWritten: 30, chaos.WireRead: 24, chaos.OutcomeWritten: 16, chaos.OutcomeCommitted: 16,
+	chaos.ReceiptWritten: 12, chaos.ReceiptStored: 12, chaos.ReceiptApplied: 20, chaos.FeedWritten: 12,
 	chaos.SweepSelected: 1, chaos.Shutdown: 1,
+	chaos.ResolveWritten: 2, chaos.ResolveCommitted: 2, chaos.PolicyWritten: 3, chaos.PolicyCommitted: 3,
+	chaos.StopWritten: 3, chaos.StopCommitted: 3,
 }
 
 // Every kill point, many times, on each store: whatever a gateway was doing when it was killed, the next one
@@ -32,12 +37,20 @@ func TestKillPoints(t *testing.T) {
 }
 
 func (w *world) killAt(point chaos.Point) {
-	intents := 30 + w.load.rng.IntN(30)
+	w.vary()
+	intents := 20 + w.load.rng.IntN(20)
 	switch point {
 	case chaos.SweepSelected:
 		w.killSweep(intents)
 	case chaos.Shutdown:
 		w.killShutdown(intents)
+	case chaos.ResolveWritten, chaos.ResolveCommitted:
+		w.load.endings = []string{"00", "04", "08", "08", "11"}
+		w.killOperator(point, (*operator).resolve)
+	case chaos.PolicyWritten, chaos.PolicyCommitted:
+		w.killOperator(point, (*operator).applyPolicy)
+	case chaos.StopWritten, chaos.StopCommitted:
+		w.killOperator(point, (*operator).stopOrLift)
 	default:
 		w.killUnderLoad(point, intents)
 	}
@@ -48,7 +61,10 @@ func (w *world) killAt(point chaos.Point) {
 func (w *world) finish(intents int) {
 	w.Helper()
 	last := w.start("node", "")
+	w.over = clock.FromTime(time.Now()) // the store's clock is this machine's
+	w.operator.leave()
 	w.load.repeat()
+	w.load.remind(10)
 	w.load.until(intents, last.over)
 	w.settle()
 	last.stop()
@@ -66,8 +82,20 @@ const (
 func (w *world) killUnderLoad(point chaos.Point, intents int) {
 	w.Helper()
 	p := w.start("node", fmt.Sprintf("%s:%d", point, 1+w.load.rng.IntN(passes[point])))
-	w.load.until(intents, p.over)
-	w.load.paced(most, rest, p.over)
+	w.operator.beside(func() {
+		w.load.until(intents, p.over)
+		w.load.paced(most, rest, p.over)
+	}, rest, allActs...)
+	p.died(orphanIn)
+	w.faults++
+}
+
+// killOperator has a gateway killed in the middle of what an operator does. The policy that a node brings is one of
+// these too: then it dies at its start.
+func (w *world) killOperator(point chaos.Point, does act) {
+	w.Helper()
+	p := w.start("node", fmt.Sprintf("%s:%d", point, 1+w.load.rng.IntN(passes[point])))
+	w.operator.beside(func() { w.load.paced(most, rest, p.over) }, rest, does)
 	p.died(orphanIn)
 	w.faults++
 }

@@ -4,12 +4,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 
-	"github.com/einmal/einmal/internal/domain/gsm"
 	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/torture/check"
 )
@@ -22,10 +20,11 @@ type load struct {
 	mu        sync.Mutex
 	rng       *rand.Rand
 	endings   []string
-	url, key  string // of the gateway in use
+	used      map[string]int // how many destinations of an ending are in use
+	url, key  string         // of the gateway in use
 	wishes    []*wish
 	acks      []check.Ack
-	refused   []string
+	refused   []*check.Ask
 	cancelled []ident.Message
 	untold    []*shot // without a definite answer
 }
@@ -36,6 +35,7 @@ type wish struct {
 	shots    []*shot
 	cancel   bool // it changes its mind
 	brief    bool // its message is of no use after two seconds: it may expire
+	again    bool // it names no intent, and is meant a second time
 	misuse   bool // it uses its key again, for something else
 	misusing check.Ask
 }
@@ -48,7 +48,7 @@ type shot struct {
 
 func newLoad(t *testing.T) *load {
 	t.Helper()
-	l := &load{t: t, rng: chance(t), endings: endings, client: &http.Client{
+	l := &load{t: t, rng: chance(t), endings: endings, used: map[string]int{}, client: &http.Client{
 		Transport: &http.Transport{MaxIdleConnsPerHost: 32}, Timeout: 20 * time.Second,
 	}}
 	t.Cleanup(l.client.CloseIdleConnections)
@@ -63,8 +63,25 @@ func (l *load) target(address, key string) {
 	l.url, l.key = "http://"+address, key
 }
 
-// endings are what the message centre is asked for, with their weights.
-var endings = []string{"00", "00", "00", "00", "01", "02", "03", "03", "04", "05", "09", "14"}
+// endings are what the message centre is asked for, with their weights: all that it has.
+var endings = []string{
+	"00", "00", "00", "00", "00", "00", "00", "00", "01", "01", "02", "02", "03", "03", "04", "04", "05", "06", "07", "08", "09", "09",
+	"10", "11", "12", "13", "14", "14",
+}
+
+// areas are North American area codes. With an ending each makes a number of the range that is kept for fiction.
+var areas = []string{
+	"202", "212", "213", "303", "305", "312", "313", "404", "408", "410", "412", "414", "415", "503", "504", "512", "513", "602", "603",
+	"612", "614", "615", "617", "619", "702", "703", "704", "713", "716", "718", "801", "802", "803", "804", "808", "813", "815", "816",
+	"817", "818", "901", "903", "904", "907", "914", "916", "917", "918", "919", "954",
+}
+
+// destination is a number of an ending, one that is not in use as long as there are such.
+func (l *load) destination(ending string) string {
+	n := l.used[ending]
+	l.used[ending]++
+	return "+1" + areas[n%len(areas)] + "55501" + ending
+}
 
 // next makes an intent. Its window stays open whatever becomes of its message: that of an order confirmation
 // would end with a rejection or its validity, and that of a code with its message, so a code is sent under one key
@@ -73,38 +90,66 @@ func (l *load) next() *wish {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n, ending := len(l.wishes), l.endings[l.rng.IntN(len(l.endings))]
-	i := &wish{cancel: l.rng.IntN(8) == 0, misuse: l.rng.IntN(8) == 0, brief: l.rng.IntN(8) == 0}
 	event := fmt.Sprintf("E-%d", n)
-	i.Ask = check.Ask{Event: event, Purpose: "order_confirmation", To: "+120255501" + ending, Text: "Torture " + event + " is confirmed."}
-	if l.rng.IntN(longOnes) == 0 { // each part of it is full, and names the event
-		i.Text = strings.Repeat(i.Text+" ", 40)[:(2+l.rng.IntN(3))*gsm.Capacity(gsm.CodingDefault, gsm.Reference8)]
+	w := &wish{cancel: l.rng.IntN(8) == 0, misuse: l.rng.IntN(8) == 0, brief: l.rng.IntN(8) == 0}
+	w.Ask = check.Ask{Event: event, Purpose: "order_confirmation", To: l.destination(ending)}
+	parts := 1
+	if l.rng.IntN(4) == 0 {
+		parts = 2 + l.rng.IntN(3)
 	}
+	w.Text = textOf(l.rng, event, parts, l.rng.IntN(3) == 0)
 	sameKey := l.rng.IntN(3) > 0
-	switch {
-	case ending == "02" || i.brief:
-		i.Purpose = "alert"
-	case l.rng.IntN(6) == 0:
-		i.Purpose, sameKey = "login_code", true
+	switch kind := l.rng.IntN(6); {
+	case ending == "02" || w.brief:
+		w.Purpose = "alert"
+	case kind == 0:
+		w.Purpose, sameKey = "login_code", true
+	case kind == 1:
+		w.Purpose = "sale"
+	case kind == 2:
+		w.Purpose, w.again = "", l.rng.IntN(2) == 0
 	}
-	anyKey := l.rng.IntN(2) > 0
-	for k := range 1 + l.rng.IntN(3) {
-		s := &shot{of: i}
-		switch {
-		case sameKey:
-			s.key = "key-" + event
-		case anyKey:
-			s.key = fmt.Sprintf("key-%s-%d", event, k)
-		}
-		i.shots = append(i.shots, s)
-	}
-	i.misuse = i.misuse && sameKey
-	i.misusing = check.Ask{Event: event + "-other", Purpose: i.Purpose, To: i.To, Text: "Torture " + event + " is something else."}
-	l.wishes = append(l.wishes, i)
-	return i
+	l.aim(w, sameKey)
+	l.wishes = append(l.wishes, w)
+	return w
 }
 
-// longOnes: one in so many texts has two to four parts.
-const longOnes = 4
+// aim makes an intent's requests. One that names nothing is one request: two at the same moment are a repeat or are
+// meant, as it happens.
+func (l *load) aim(w *wish, sameKey bool) {
+	many, anyKey := 1+l.rng.IntN(3), l.rng.IntN(2) > 0
+	if w.Unnamed() {
+		many, sameKey, anyKey = 1, false, false
+	}
+	for k := range many {
+		s := &shot{of: w}
+		switch {
+		case sameKey:
+			s.key = "key-" + w.Event
+		case anyKey:
+			s.key = fmt.Sprintf("key-%s-%d", w.Event, k)
+		}
+		w.shots = append(w.shots, s)
+	}
+	w.misuse = w.misuse && sameKey
+	w.misusing = check.Ask{Event: w.Event + "-other", Purpose: w.Purpose, To: w.To, Text: check.Mark(w.Event+"-other") + " is something else."}
+}
+
+// storm makes an intent that is asked for far more often than repeats are recorded one by one.
+func (l *load) storm() *wish {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	event := fmt.Sprintf("E-%d", len(l.wishes))
+	w := &wish{Ask: check.Ask{Event: event, Purpose: "alert", To: l.destination("00"), Text: textOf(l.rng, event, 1, false)}}
+	for range stormy {
+		w.shots = append(w.shots, &shot{of: w})
+	}
+	l.wishes = append(l.wishes, w)
+	return w
+}
+
+// stormy is more than intent.RunAbove and the first request.
+const stormy = 120
 
 // clients is how many intents are worked on at the same time.
 const clients = 6
@@ -132,13 +177,33 @@ func (l *load) wished() int {
 	return len(l.wishes)
 }
 
-// pursue sends an intent's requests at the same moment.
-func (l *load) pursue(i *wish) {
+// pursue sends an intent's requests at the same moment. One that is meant again has its answer first.
+func (l *load) pursue(w *wish) {
+	l.shootAll(w.shots)
+	if w.again && l.mean(w) {
+		l.shoot(&shot{of: w})
+	}
+}
+
+func (l *load) shootAll(shots []*shot) {
 	var wg sync.WaitGroup
-	for _, s := range i.shots {
+	for _, s := range shots {
 		wg.Go(func() { l.shoot(s) })
 	}
 	wg.Wait()
+}
+
+// mean notes that a client that has its answer asks for the same again, and means it.
+func (l *load) mean(w *wish) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, s := range l.untold {
+		if s.of == w {
+			return false
+		}
+	}
+	w.Meant++
+	return true
 }
 
 // repeat sends again what has no answer.
@@ -147,11 +212,35 @@ func (l *load) repeat() {
 	again := l.untold
 	l.untold = nil
 	l.mu.Unlock()
-	var wg sync.WaitGroup
-	for _, s := range again {
-		wg.Go(func() { l.shoot(s) })
+	l.shootAll(again)
+}
+
+// remind sends again what has its answer, under no key, as a client does that has forgotten it: some of the intents
+// whose windows are open. Each is answered with the message that exists, whatever policy is in force by now.
+func (l *load) remind(many int) {
+	l.mu.Lock()
+	var shots []*shot
+	for range min(many, len(l.wishes)) {
+		if w := l.wishes[l.rng.IntN(len(l.wishes))]; w.Purpose != "login_code" && !w.Unnamed() {
+			shots = append(shots, &shot{of: w})
+		}
 	}
-	wg.Wait()
+	l.mu.Unlock()
+	l.shootAll(shots)
+}
+
+// only reports whether an intent's destination is nobody else's.
+func (l *load) only(event string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	to := map[string]int{}
+	found := ""
+	for _, w := range l.wishes {
+		if to[w.To]++; w.Event == event {
+			found = w.To
+		}
+	}
+	return to[found] == 1
 }
 
 // history is what the clients know at the end.
@@ -159,8 +248,8 @@ func (l *load) history() *check.History {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	h := &check.History{Acks: l.acks, Refused: l.refused, Cancelled: l.cancelled}
-	for _, i := range l.wishes {
-		h.Asks = append(h.Asks, &i.Ask)
+	for _, w := range l.wishes {
+		h.Asks = append(h.Asks, &w.Ask)
 	}
 	if len(l.untold) > 0 {
 		l.t.Errorf("%d requests have no answer", len(l.untold))

@@ -1,6 +1,7 @@
 package torture_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,28 +18,47 @@ import (
 // slot of the one before it, up to a lease, and sends nothing meanwhile.
 const seldom = 400 * time.Millisecond
 
+// killsAtOnce is how many random kills one store goes through; other stores have theirs at the same time.
+const killsAtOnce = 10
+
 // A gateway is killed at random moments under load, again and again, and the store is the same all the time.
 //
-// covers: D9, O6, I1, I2, I3, I4, I5, I6, I7, I8, I9, I11, I13, I16
+// covers: D9, D18, D19, O6, I1, I2, I3, I4, I5, I6, I7, I8, I9, I11, I13, I16
 func TestKillsAtRandomMoments(t *testing.T) {
-	onEveryStore(t, func(w *world) {
-		for range times(100) {
-			p := w.start("node", "")
-			after := time.Duration(200+w.load.rng.IntN(6000)) * time.Millisecond
-			dead := make(chan struct{})
-			go func() {
-				defer close(dead)
-				<-time.After(after)
-				_ = p.cmd.Process.Signal(syscall.SIGKILL)
-			}()
-			w.load.repeat()
-			w.load.paced(w.load.wished()+most, seldom, p.over)
-			<-dead
-			p.died(patience)
-			w.faults++
+	for n := range times(300) / killsAtOnce {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			onEveryStore(t, func(w *world) {
+				w.vary()
+				for range killsAtOnce {
+					w.killAnytime()
+				}
+				w.finish(0)
+			})
+		})
+	}
+}
+
+// killAnytime has a gateway killed at some moment of its first seconds.
+func (w *world) killAnytime() {
+	p := w.start("node", "")
+	after := time.Duration(200+w.load.rng.IntN(4000)) * time.Millisecond
+	dead := make(chan struct{})
+	go func() {
+		defer close(dead)
+		<-time.After(after)
+		_ = p.cmd.Process.Signal(syscall.SIGKILL)
+	}()
+	w.operator.beside(func() {
+		w.load.repeat()
+		if w.load.rng.IntN(killsAtOnce) == 0 {
+			w.load.pursue(w.load.storm())
 		}
-		w.finish(0)
-	})
+		w.load.remind(2)
+		w.load.paced(w.load.wished()+most, seldom, p.over)
+	}, rest, allActs...)
+	<-dead
+	p.died(patience)
+	w.faults++
 }
 
 // A gateway is stopped for longer than its leases, and goes on as if nothing had happened: answers that came

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/einmal/einmal/internal/domain/evidence"
+	"github.com/einmal/einmal/internal/domain/exception"
 	"github.com/einmal/einmal/internal/domain/intent"
+	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/secret"
 	"github.com/einmal/einmal/internal/provider/simulator"
 	"github.com/einmal/einmal/internal/store"
@@ -46,16 +48,23 @@ const (
 // world is a message centre and a store; gateways come and go.
 type world struct {
 	*testing.T
-	engine  engine
-	dir     string
-	ledger  string
-	centre  *process
-	carrier string // address of the message centre
-	nodes   int
-	gateway []*process // all that were started
-	load    *load
-	faults  int // kills and pauses so far
-	lives   int // of the store: one more after each restore
+	engine   engine
+	dir      string
+	ledger   string
+	centre   *process // started with the first gateway
+	carrier  string   // address of the message centre
+	nodes    int
+	gateway  []*process // all that were started
+	load     *load
+	operator *operator
+	faults   int // kills and pauses so far
+	over     clock.Micros
+	restores []check.Restore
+
+	// How the carrier is; see vary.
+	echo     bool
+	joinedBy string
+	send     string
 }
 
 // onEveryStore runs a test on each engine, beside the others.
@@ -73,20 +82,29 @@ func onEveryStore(t *testing.T, test func(w *world)) {
 func newWorld(t *testing.T, name string) *world {
 	t.Helper()
 	dir := t.TempDir()
-	w := &world{T: t, lives: 1, dir: dir, ledger: filepath.Join(dir, "ledger")}
+	w := &world{T: t, dir: dir, ledger: filepath.Join(dir, "ledger"), echo: true, joinedBy: "udh8", send: "first_gates"}
 	w.engine = engines[name](t, filepath.Join(dir, "node"))
 	w.load = newLoad(t)
-	w.centre = launch(t, "the message centre", nil, "smsc", "--json", "--listen", "127.0.0.1:0", "--ledger", w.ledger)
-	if w.carrier = w.centre.address(); w.carrier == "" {
-		t.Fatal("the message centre did not start")
-	}
+	w.operator = newOperator(w)
+	must(t, os.WriteFile(filepath.Join(dir, "policy.yaml"), []byte(policyFile(1)), 0o600))
 	return w
+}
+
+// vary chooses what kind of carrier it is: one in four does not echo our reference, so that a lost answer stays lost
+// until a person pairs it; parts are joined and sent in one way or another.
+func (w *world) vary() {
+	rng := w.load.rng
+	w.echo = rng.IntN(4) > 0
+	w.joinedBy = []string{"udh8", "udh8", "udh16", "sar"}[rng.IntN(4)]
+	w.send = []string{"first_gates", "first_gates", "first_gates", "together"}[rng.IntN(4)]
+	w.Logf("echo: %v, joined by %s, sent %s", w.echo, w.joinedBy, w.send)
 }
 
 const configuration = `
 listen: {http: "127.0.0.1:0"}
 data: %q
 store: %q
+policy: %q
 receipts: {grace: 2s, look_back: 1h}
 connections:
   carrier:
@@ -95,16 +113,43 @@ connections:
     system_id: einmal
     window: %d
     response_timeout: %s
+    long: {joined_by: %s, send: %s}
+`
+
+const echoed = `
     lookup: {by: [own_reference], source: "the simulator echoes user_message_reference"}
 `
+
+func (w *world) configuration(data string) string {
+	text := fmt.Sprintf(configuration, data, w.engine.url, "file:"+filepath.Join(w.dir, "policy.yaml"), w.carrier, window, answerIn, w.joinedBy, w.send)
+	if w.echo {
+		text += echoed
+	}
+	return text
+}
+
+// startCentre starts the message centre. It lives as long as the test.
+func (w *world) startCentre() {
+	w.Helper()
+	args := []string{"smsc", "--json", "--listen", "127.0.0.1:0", "--ledger", w.ledger, "--slow-receipt", "1s"}
+	if !w.echo {
+		args = append(args, "--no-echo")
+	}
+	w.centre = launch(w.T, "the message centre", nil, args...)
+	if w.carrier = w.centre.address(); w.carrier == "" {
+		w.Fatal("the message centre did not start")
+	}
+}
 
 // start starts a gateway on a data folder, to be killed at a point if kill names one. It may be dead already when
 // start returns: a sweep can come before the gateway is ready.
 func (w *world) start(folder, kill string) *process {
 	w.Helper()
+	if w.centre == nil {
+		w.startCentre()
+	}
 	config, data := filepath.Join(w.dir, folder+".yaml"), filepath.Join(w.dir, folder)
-	text := fmt.Sprintf(configuration, data, w.engine.url, w.carrier, window, answerIn)
-	must(w, os.WriteFile(config, []byte(text), 0o600))
+	must(w, os.WriteFile(config, []byte(w.configuration(data)), 0o600))
 	w.nodes++
 	p := launch(w.T, fmt.Sprintf("gateway %d %s", w.nodes, kill), []string{"EINMAL_KILL=" + kill}, "serve", "--json", "--config", config)
 	w.gateway = append(w.gateway, p)
@@ -133,10 +178,10 @@ func (w *world) settle() {
 	w.Helper()
 	deadline := time.Now().Add(time.Minute + lease)
 	for time.Now().Before(deadline) {
-		if w.load.settled(w.readLedger()) {
+		if w.settled() {
 			return
 		}
-		<-time.After(100 * time.Millisecond) // the API is how anybody learns of it
+		<-time.After(250 * time.Millisecond) // the API is how anybody learns of it
 	}
 	w.Error("not everything was settled in time")
 }
@@ -159,16 +204,14 @@ func (w *world) check() *check.History {
 	must(w, err)
 	identity := secret.NewIdentity(keys.Identity)
 	h.Keyer = func(form []byte) intent.Key { return identity.Key(form) }
-	h.Ledger, h.MayBeUnknown = w.readLedger(), w.faults*window
+	h.Ledger, h.Acts, h.Restores, h.FaultsOver = w.readLedger(), w.operator.acts, w.restores, w.over
+	h.Echo, h.Together, h.Lease, h.MayBeUnknown = w.echo, w.send == "together", lease, (w.faults+w.cuts(h.Ledger))*window
 	s, err := w.engine.open()
 	must(w, err)
 	defer func() { must(w, s.Close()) }()
 	h.Tenant, err = s.EnsureTenant(context.Background(), "default")
 	must(w, err)
 	must(w, h.Read(context.Background(), s))
-	if i, err := s.Incarnation(context.Background()); err != nil || i.N != w.lives || i.Held() {
-		w.Errorf("I19: the store is in incarnation %d, want %d, and held: %v (%s): %v", i.N, w.lives, i.Held(), i.Why, err)
-	}
 	for i, v := range check.All(h) {
 		if w.Error(v); i == mostShown {
 			w.Error("and more")
@@ -176,15 +219,39 @@ func (w *world) check() *check.History {
 		}
 	}
 	w.tellsNothing(h)
-	kinds := map[evidence.EventKind]int{}
+	w.tell(h)
+	return h
+}
+
+// cuts is how often the message centre may have cut the connection while other messages were under way on it.
+func (w *world) cuts(ledger []simulator.Entry) (n int) {
+	for _, e := range ledger {
+		if check.Cuts(e.Destination) {
+			n++
+		}
+	}
+	return n
+}
+
+// tell says what the run was about, so that one that tests nothing is seen.
+func (w *world) tell(h *check.History) {
+	w.Helper()
+	kinds, parts, told := map[evidence.EventKind]int{}, map[int]int{}, map[exception.Kind]int{}
 	for _, m := range h.Messages {
+		parts[m.Text.Parts]++
 		for _, e := range m.Events {
 			kinds[e.Kind]++
 		}
 	}
-	w.Logf("%d intents, %d answers, %d messages, %d lines in the ledger, events %v", len(h.Asks), len(h.Acks), len(h.Messages), len(h.Ledger), kinds)
-	return h
+	for _, x := range h.Exceptions {
+		told[x.Kind]++
+	}
+	w.Logf("%d intents, %d answers, %d messages by parts %v, %d lines in the ledger, events %v, exceptions %v (%d resolved), %d policies, %d stops",
+		len(h.Asks), len(h.Acks), len(h.Messages), parts, len(h.Ledger), kinds, told, len(h.Acts.Resolved), len(h.Policies), len(h.Stops))
 }
+
+// quotedAtMost is how much of a text would be seen in a log, in bytes; a mark alone is shorter.
+const quotedAtMost = 20
 
 // tellsNothing looks for numbers and texts in what the gateways have logged.
 func (w *world) tellsNothing(h *check.History) {

@@ -1,10 +1,8 @@
 package check
 
 import (
-	"strings"
-
 	"github.com/einmal/einmal/internal/domain/evidence"
-	"github.com/einmal/einmal/internal/domain/message"
+	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/provider/simulator"
@@ -13,12 +11,15 @@ import (
 
 // index finds things of a history by what names them.
 type index struct {
-	asks      map[Segment]*Ask
-	about     map[string][]*Message
+	asks      map[string]*Ask // by name
+	about     map[*Ask][]*Message
+	asked     map[*Message]*Ask
 	messages  map[ident.Message]*Message
 	decisions map[ident.Decision]*store.Decision
-	ledger    map[string][]*simulator.Entry // by event
 	effects   map[ident.Receipt][]effect
+	receipts  map[ident.Receipt]*store.LoggedReceipt
+	lines     []line
+	taken     map[string]*line // by the message id that the message centre gave
 }
 
 // effect is what a receipt did to a message.
@@ -27,92 +28,119 @@ type effect struct {
 	kind    evidence.EventKind
 }
 
+// line is a line of the ledger with what it was about; nil where that is not known.
+type line struct {
+	*simulator.Entry
+	ask     *Ask
+	text    string
+	message *Message
+	attempt *store.Attempt
+}
+
 // find returns the history's index. It is made once: a history does not change any more when it is checked.
 func (h *History) find() *index {
 	if h.index != nil {
 		return h.index
 	}
 	x := &index{
-		asks: SegmentsOf(h.Asks), about: map[string][]*Message{}, messages: map[ident.Message]*Message{},
-		decisions: map[ident.Decision]*store.Decision{}, ledger: map[string][]*simulator.Entry{},
-		effects: map[ident.Receipt][]effect{},
+		asks: map[string]*Ask{}, about: map[*Ask][]*Message{}, asked: map[*Message]*Ask{}, messages: map[ident.Message]*Message{},
+		decisions: map[ident.Decision]*store.Decision{}, effects: map[ident.Receipt][]effect{},
+		receipts: map[ident.Receipt]*store.LoggedReceipt{}, taken: map[string]*line{},
+	}
+	h.index = x
+	for _, d := range h.Decisions {
+		x.decisions[d.ID] = d
+	}
+	for _, r := range h.Receipts {
+		x.receipts[r.ID] = r
+	}
+	x.addAsks(h)
+	x.addLedger(h)
+	return x
+}
+
+func (x *index) addAsks(h *History) {
+	byText := map[intent.Key]*Ask{}
+	for _, a := range h.Asks {
+		x.asks[a.Event] = a
+		if a.Unnamed() {
+			byText[h.textKey(a)] = a
+		}
 	}
 	for _, m := range h.Messages {
-		x.about[m.Event.ID] = append(x.about[m.Event.ID], m)
+		ask := x.asks[m.Event.ID]
+		if d := x.decisions[m.Decision]; ask == nil && d != nil {
+			ask = byText[d.TextKey]
+		}
 		x.messages[m.ID] = m
+		if x.asked[m] = ask; ask != nil {
+			x.about[ask] = append(x.about[ask], m)
+		}
 		for _, e := range m.Events {
 			if !e.Receipt.IsZero() {
 				x.effects[e.Receipt] = append(x.effects[e.Receipt], effect{m, e.Kind})
 			}
 		}
 	}
-	for _, d := range h.Decisions {
-		x.decisions[d.ID] = d
-	}
-	for i := range h.Ledger {
-		if a := x.asks[SegmentOf(&h.Ledger[i])]; a != nil {
-			x.ledger[a.Event] = append(x.ledger[a.Event], &h.Ledger[i])
-		}
-	}
-	h.index = x
-	return x
 }
 
-// ask finds the intent that a ledger entry is about, by its text; nil: a text that nobody asked for.
-func (h *History) ask(e *simulator.Entry) *Ask { return h.find().asks[SegmentOf(e)] }
+func (x *index) addLedger(h *History) {
+	x.lines = make([]line, len(h.Ledger))
+	for i := range h.Ledger {
+		l := &x.lines[i]
+		l.Entry = &h.Ledger[i]
+		event, text := Named(l.Entry)
+		l.ask, l.text = x.asks[event], text
+		x.carry(l)
+		if l.Outcome == simulator.Accepted {
+			x.taken[l.MessageID] = l
+		}
+	}
+}
 
-// about lists the messages about an event.
-func (h *History) about(event string) []*Message { return h.find().about[event] }
+// carry finds the attempt that a line came from: of a message with that text and destination, of that part, with that
+// reference, and committed before the line was written.
+func (x *index) carry(l *line) {
+	if l.ask == nil || l.Reference == nil {
+		return
+	}
+	at := clock.FromTime(l.At)
+	for _, m := range x.about[l.ask] {
+		for i := range m.Attempts {
+			a := &m.Attempts[i]
+			fits := a.Part == number(l.Entry) && a.Reference == int32(*l.Reference) && sentTo(l.Entry, m.Destination) && a.OpenedAt <= at
+			if fits && (l.attempt == nil || a.OpenedAt >= l.attempt.OpenedAt) {
+				l.message, l.attempt = m, a
+			}
+		}
+	}
+}
+
+// about lists the messages about an intent.
+func (h *History) about(a *Ask) []*Message { return h.find().about[a] }
 
 func (h *History) message(id ident.Message) *Message { return h.find().messages[id] }
 
 func (h *History) decision(id ident.Decision) *store.Decision { return h.find().decisions[id] }
 
-// accepts counts how often the message centre took each segment of the message about an event.
-func (h *History) accepts(event string) map[int]int {
-	n := map[int]int{}
-	for _, e := range h.find().ledger[event] {
-		if e.Outcome == simulator.Accepted {
-			n[SegmentOf(e).Number]++
+// accepted counts how often the message centre took each part of an intent's text.
+func (h *History) accepted(a *Ask) map[uint16]int {
+	parts := map[uint16]int{}
+	for _, l := range h.find().lines {
+		if l.ask == a && a != nil && l.Outcome == simulator.Accepted {
+			parts[number(l.Entry)]++
 		}
 	}
-	return n
+	return parts
 }
 
-// carried finds the attempt that a ledger entry came from: of that part of a message with that text and destination,
-// with that reference, and committed before the entry was written. nil: there is none.
-func (h *History) carried(e *simulator.Entry) (m *Message, a *store.Attempt) {
-	ask := h.ask(e)
-	if ask == nil || e.Reference == nil {
-		return nil, nil
-	}
-	at := clock.FromTime(e.At)
-	for _, one := range h.about(ask.Event) {
-		for i := range one.Attempts {
-			t := &one.Attempts[i]
-			fits := int(t.Part) == SegmentOf(e).Number && t.Reference == int32(*e.Reference) && strings.TrimPrefix(one.Destination, "+") == e.Destination && t.OpenedAt <= at
-			if fits && (a == nil || t.OpenedAt >= a.OpenedAt) {
-				m, a = one, t
-			}
+// acceptedOf counts how often the message centre took each part of a message.
+func (h *History) acceptedOf(m *Message) map[uint16]int {
+	parts := map[uint16]int{}
+	for _, l := range h.find().lines {
+		if l.message == m && l.Outcome == simulator.Accepted {
+			parts[number(l.Entry)]++
 		}
 	}
-	return m, a
+	return parts
 }
-
-// ending is what chooses the message centre's behaviour.
-func ending(to string) string { return to[max(0, len(to)-2):] }
-
-// Report is the final delivery that the message centre's receipts report for a destination: none where it sends
-// no receipt, or takes no message.
-func Report(to string) message.Delivery {
-	switch ending(to) {
-	case "02", "05", "13", "14":
-		return message.DeliveryNone
-	case "01":
-		return message.DeliveryUndelivered
-	}
-	return message.DeliveryDelivered
-}
-
-// ambiguous reports that the message centre neither takes nor answers messages to this destination.
-func ambiguous(to string) bool { return ending(to) == "05" || ending(to) == "13" }

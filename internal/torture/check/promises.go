@@ -1,10 +1,15 @@
 package check
 
 import (
-	"github.com/einmal/einmal/internal/domain/evidence"
+	"cmp"
+	"slices"
+
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/domain/message"
+	"github.com/einmal/einmal/internal/domain/policy"
+	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
+	"github.com/einmal/einmal/internal/store"
 )
 
 // I1AckedExists checks that an acked message exists ever after, with the same tenant, destination, content and key;
@@ -12,26 +17,35 @@ import (
 func I1AckedExists(h *History) []string {
 	var f findings
 	for _, a := range h.Acks {
-		m, d := h.message(a.Message), h.decision(a.Decision)
-		switch {
-		case m == nil:
-			f.add("%s was acked for %s and does not exist", a.Message, a.Ask.Event)
-		case m.Tenant != h.Tenant || m.Destination != a.Ask.To || m.Purpose != a.Ask.Purpose || m.Event.ID != a.Ask.Event:
-			f.add("%s was acked for %s and is about something else", a.Message, a.Ask.Event)
-		case d == nil || d.Message.ID != a.Message:
-			f.add("the decision %s was acked for %s and does not exist, or names another message", a.Decision, a.Ask.Event)
-		case d.TextKey != h.textKey(a.Ask):
-			f.add("the decision %s was taken on another text than %s has", a.Decision, a.Ask.Event)
-		case d.IdempotencyKey != h.idempotencyKey(a.Key):
-			f.add("the decision %s has another idempotency key than %s was sent with", a.Decision, a.Ask.Event)
+		if m := h.message(a.Message); m != nil || !h.forgotten(clock.FromTime(a.At)) {
+			f.acked(h, &a, m, h.decision(a.Decision))
 		}
 	}
 	for _, id := range h.Cancelled {
-		if m := h.message(id); m == nil || m.State != message.Cancelled {
+		if m := h.message(id); (m != nil || len(h.Restores) == 0) && (m == nil || m.State != message.Cancelled) {
 			f.add("%s was acked as cancelled and is not", id)
 		}
 	}
 	return f
+}
+
+func (f *findings) acked(h *History, a *Ack, m *Message, d *store.Decision) {
+	purpose, event := a.Ask.Purpose, a.Ask.Event
+	if a.Ask.Unnamed() {
+		purpose, event = policy.UnnamedPurpose, ""
+	}
+	switch {
+	case m == nil:
+		f.add("%s was acked for %s and does not exist", a.Message, a.Ask.Event)
+	case m.Tenant != h.Tenant || m.Destination != a.Ask.To || m.Purpose != purpose || m.Event.ID != event:
+		f.add("%s was acked for %s and is about something else", a.Message, a.Ask.Event)
+	case d == nil || d.Message.ID != a.Message:
+		f.add("the decision %s was acked for %s and does not exist, or names another message", a.Decision, a.Ask.Event)
+	case d.TextKey != h.textKey(a.Ask):
+		f.add("the decision %s was taken on another text than %s has", a.Decision, a.Ask.Event)
+	case a.Key != "" && d.IdempotencyKey != h.idempotencyKey(a.Key), a.Key == "" && d.Run == nil && !d.IdempotencyKey.IsZero():
+		f.add("the decision %s has another idempotency key than %s was sent with", a.Decision, a.Ask.Event)
+	}
 }
 
 func (h *History) textKey(a *Ask) intent.Key {
@@ -42,42 +56,70 @@ func (h *History) textKey(a *Ask) intent.Key {
 const idempotencyOperation = "messages.send"
 
 func (h *History) idempotencyKey(key string) intent.Key {
-	if key == "" {
-		return intent.Key{}
-	}
 	return h.Keyer(intent.IdempotencyForm(uint64(h.Tenant), idempotencyOperation, key))
 }
 
-// I2OneMessage checks that for each idempotency key and for each intent there is at most one message, and all
-// answers name it. A repeat that mode monitor let through has the record of that, which authorises it.
+// I2OneMessage checks that for each idempotency key and for each intent there is at most one message that nobody
+// authorised, and all answers name it. A repeat that mode monitor let through has the record of that, which
+// authorises it; a request that names no intent and is sent again by a client that has its answer is meant.
 func I2OneMessage(h *History) []string {
 	var f findings
 	for _, a := range h.Asks {
-		if n := len(h.about(a.Event)); n > 1 {
-			f.add("%s has %d messages", a.Event, n)
-		}
+		f.oneMessage(h, a)
 	}
-	held := map[intent.Key]ident.Message{}
+	held := map[intent.Key]*Message{}
 	for _, m := range h.Messages {
 		if d := h.decision(m.Decision); d != nil && d.Would != 0 {
 			continue
 		}
-		if other, twice := held[m.IntentKey]; twice {
-			f.add("%s and %s have the same intent key", other, m.ID)
+		other := held[m.IntentKey]
+		if other != nil && !(m.Purpose == policy.UnnamedPurpose && apart(m, other)) {
+			f.add("%s and %s have the same intent key", other.ID, m.ID)
 		}
-		held[m.IntentKey] = m.ID
+		held[m.IntentKey] = m
 	}
-	byKey, byEvent := map[string]ident.Message{}, map[string]ident.Message{}
+	byKey, byEvent := map[string]ident.Message{}, map[*Ask]ident.Message{}
 	for _, a := range h.Acks {
-		if first, ok := byEvent[a.Ask.Event]; ok && first != a.Message {
+		if h.forgotten(clock.FromTime(a.At)) {
+			continue
+		}
+		if first, ok := byEvent[a.Ask]; ok && first != a.Message && !a.Ask.Unnamed() {
 			f.add("answers about %s name %s and %s", a.Ask.Event, first, a.Message)
 		}
 		if first, ok := byKey[a.Key]; ok && a.Key != "" && first != a.Message {
 			f.add("answers under one idempotency key name %s and %s", first, a.Message)
 		}
-		byEvent[a.Ask.Event], byKey[a.Key] = a.Message, a.Message
+		byEvent[a.Ask], byKey[a.Key] = a.Message, a.Message
 	}
 	return append(f, h.decidedTwice()...)
+}
+
+// oneMessage counts the messages about an intent: those that nobody authorised, and for one that names nothing those
+// that were neither meant nor let through long after the first.
+func (f *findings) oneMessage(h *History, a *Ask) {
+	all := slices.SortedFunc(slices.Values(h.about(a)), func(x, y *Message) int { return cmp.Compare(x.CreatedAt, y.CreatedAt) })
+	repeats, unauthorised := 0, 0
+	for i, m := range all {
+		if d := h.decision(m.Decision); d == nil || d.Would == 0 {
+			unauthorised++
+		}
+		switch {
+		case i == 0:
+		case !a.Unnamed() || !apart(m, all[i-1]):
+			repeats++
+		}
+	}
+	switch {
+	case !a.Unnamed() && unauthorised > 1:
+		f.add("%s has %d messages", a.Event, unauthorised)
+	case a.Unnamed() && repeats > a.Meant:
+		f.add("%s names no intent and has %d messages; its clients that had an answer asked again %d times", a.Event, len(all), a.Meant)
+	}
+}
+
+// apart reports that two requests that name no intent came too far from each other to be called a repeat (D18).
+func apart(m, other *Message) bool {
+	return max(m.CreatedAt, other.CreatedAt) >= min(m.CreatedAt, other.CreatedAt).Add(policy.UnnamedWindow)
 }
 
 // decidedTwice finds idempotency keys under which more than one decision was stored: the second one had to be
@@ -90,39 +132,6 @@ func (h *History) decidedTwice() []string {
 			f.add("%s and %s were decided under one idempotency key", other, d.ID)
 		}
 		first[d.IdempotencyKey] = d.ID
-	}
-	return f
-}
-
-// I11AllOrNone checks that a message, its state, its first event, its place in the feed and its decision are there
-// together or not at all; a refused request leaves no message.
-func I11AllOrNone(h *History) []string {
-	var f findings
-	for _, m := range h.Messages {
-		d := h.decision(m.Decision)
-		switch {
-		case d == nil || d.Action != intent.Allow || d.Message.ID != m.ID:
-			f.add("%s has no decision that allowed it", m.ID)
-		case m.State == 0:
-			f.add("%s has no state", m.ID)
-		case len(m.Events) == 0 || m.Events[0].Kind != evidence.EventTaken || m.Events[0].To != message.Pending:
-			f.add("the history of %s does not begin with its taking", m.ID)
-		}
-		for _, e := range m.Events {
-			if n := h.Feed[FeedEvent{m.ID, e.N}]; n != 1 {
-				f.add("event %d of %s is in the feed %d times", e.N, m.ID, n)
-			}
-		}
-	}
-	for _, d := range h.Decisions {
-		if d.Action == intent.Allow && h.message(d.Message.ID) == nil {
-			f.add("%s allowed a message that does not exist", d.ID)
-		}
-	}
-	for _, event := range h.Refused {
-		if len(h.about(event)) > 0 {
-			f.add("%s was refused and has a message", event)
-		}
 	}
 	return f
 }

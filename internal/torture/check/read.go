@@ -19,7 +19,7 @@ func (h *History) Read(ctx context.Context, s store.Store) (err error) {
 	if err != nil {
 		return err
 	}
-	for _, read := range []func(context.Context, store.Store) error{h.readMessages, h.readRest, h.readFeed} {
+	for _, read := range []func(context.Context, store.Store) error{h.readMessages, h.readRest, h.readActs, h.readFeed} {
 		if err := read(ctx, s); err != nil {
 			return err
 		}
@@ -60,6 +60,23 @@ func (h *History) readRest(ctx context.Context, s store.Store) (err error) {
 	h.Exceptions, err = pages(func(p store.Page) ([]*store.ExceptionView, error) {
 		return s.Exceptions(ctx, h.Tenant, store.ExceptionFilter{}, p)
 	}, func(x *store.ExceptionView) (clock.Micros, [16]byte) { return x.At, x.ID })
+	return err
+}
+
+func (h *History) readActs(ctx context.Context, s store.Store) (err error) {
+	h.Stops, err = pages(func(p store.Page) ([]store.Stop, error) { return s.ListStops(ctx, h.Tenant, false, p) },
+		func(s store.Stop) (clock.Micros, [16]byte) { return s.At, s.ID })
+	if err != nil {
+		return err
+	}
+	if h.Policies, err = s.PoliciesInForce(ctx, pageSize); err != nil {
+		return err
+	}
+	if h.Incarnation, err = s.Incarnation(ctx); err != nil {
+		return err
+	}
+	due, err := s.DueReceipts(ctx, pageSize)
+	h.Work = len(due)
 	return err
 }
 

@@ -1,0 +1,137 @@
+package torture_test
+
+import (
+	"net/http"
+
+	"github.com/einmal/einmal/internal/domain/exception"
+	"github.com/einmal/einmal/internal/domain/message"
+	"github.com/einmal/einmal/internal/provider/simulator"
+	"github.com/einmal/einmal/internal/torture/check"
+)
+
+// shown is a message as the API lists it.
+type shown struct {
+	ID       string
+	State    string
+	Event    struct{ ID string }
+	Attempts []struct {
+		ExternalID *string `json:"external_id"`
+		Reported   *string `json:"reported_delivery"`
+	}
+}
+
+// shownReceipt and shownException are what the API shows of them.
+type shownReceipt struct {
+	ID         string
+	Kind       string
+	ExternalID *string `json:"external_id"`
+	State      *string
+}
+
+type shownException struct {
+	ID      string
+	Kind    string
+	Open    bool
+	Message *string
+	Receipt *string
+}
+
+// told is which exceptions there are, by their receipt's message id and kind.
+type told map[string]int
+
+// settled reports whether nothing is pending or being sent, every receipt of the message centre is known, and whatever
+// only a person can settle waits for one.
+func (w *world) settled() bool {
+	messages, ok := listed[shown](w.load, "/v1/messages")
+	reported := map[string]bool{}
+	for _, m := range messages {
+		ok = ok && m.State != message.Pending.String() && m.State != message.Sending.String()
+		for _, a := range m.Attempts {
+			if a.ExternalID != nil {
+				reported[*a.ExternalID] = a.Reported != nil
+			}
+		}
+	}
+	if !ok {
+		return false
+	}
+	stored, told, ok := w.receipts()
+	odd := 0
+	for _, e := range w.readLedger() {
+		if e.Outcome != simulator.Accepted {
+			continue
+		}
+		if check.Unreadable(e.Destination) {
+			odd++
+		}
+		ok = ok && told.about(e.MessageID) >= w.conflicts(&e)
+		for i, d := range check.Reports(e.Destination) {
+			ok = ok && stored[e.MessageID+" "+d.String()] && (i > 0 || reported[e.MessageID] || told.about(e.MessageID) > 0)
+		}
+	}
+	return ok && told[" "+string(exception.Unreadable)] >= odd
+}
+
+// conflicts is how many exceptions a taken part has at least.
+func (w *world) conflicts(e *simulator.Entry) int {
+	if all := check.Reports(e.Destination); w.echo && len(all) > 1 && all[1].Final() {
+		return 1
+	}
+	return 0
+}
+
+func (t told) about(id string) (n int) {
+	for _, k := range exception.Kinds {
+		n += t[id+" "+string(k)]
+	}
+	return n
+}
+
+// receipts reads which reports are stored, by message id and state, and what people were told.
+func (w *world) receipts() (stored map[string]bool, all told, ok bool) {
+	stored, all = map[string]bool{}, told{}
+	receipts, ok1 := listed[shownReceipt](w.load, "/v1/receipts")
+	exceptions, ok2 := listed[shownException](w.load, "/v1/exceptions")
+	ids := map[string]string{}
+	for _, r := range receipts {
+		if r.ExternalID != nil && r.State != nil {
+			ids[r.ID] = *r.ExternalID
+			stored[*r.ExternalID+" "+*r.State] = true
+		}
+	}
+	for _, x := range exceptions {
+		if x.Receipt != nil {
+			all[ids[*x.Receipt]+" "+x.Kind]++
+		}
+	}
+	return stored, all, ok1 && ok2
+}
+
+// count counts the messages in a state.
+func (l *load) count(state message.State) (n int) {
+	all, _ := listed[shown](l, "/v1/messages")
+	for _, m := range all {
+		if m.State == state.String() {
+			n++
+		}
+	}
+	return n
+}
+
+// listed reads a list of the API to its end; false: it cannot at the moment.
+func listed[T any](l *load, path string) (all []T, ok bool) {
+	for after := ""; ; {
+		var page struct {
+			Data []T
+			Next *string
+		}
+		if l.call(http.MethodGet, path+"?limit=200&after="+after, "", nil, &page) != http.StatusOK {
+			return nil, false
+		}
+		all = append(all, page.Data...)
+		if page.Next == nil {
+			return all, true
+		}
+		after = *page.Next
+	}
+}
