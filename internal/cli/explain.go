@@ -29,7 +29,7 @@ func (c *explainCmd) Run(ctx context.Context, env *Env) error {
 }
 
 func (c *explainCmd) decision(ctx context.Context, env *Env, gateway *client) error {
-	var d api.DecisionView
+	var d api.OneDecisionView
 	raw, err := gateway.get(ctx, "/v1/decisions/"+url.PathEscape(c.ID), &d)
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func (c *explainCmd) message(ctx context.Context, env *Env, gateway *client) err
 		_, err = env.Stdout.Write(raw)
 		return err
 	}
-	var made api.DecisionView
+	var made api.OneDecisionView
 	if _, err := gateway.get(ctx, "/v1/decisions/"+url.PathEscape(m.Decision), &made); err != nil {
 		return err
 	}

@@ -4,14 +4,13 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/einmal/einmal/internal/domain/policy"
 	"github.com/einmal/einmal/internal/edge/api"
 )
 
 // explainDecision says what was asked, what it was compared with, which rule of which policy decided, until when,
 // what would have made it different, and what becomes of the message.
-func explainDecision(env *Env, d *api.DecisionView, m *api.OneMessageView) {
-	s := env.style()
+func explainDecision(env *Env, one *api.OneDecisionView, m *api.OneMessageView) {
+	s, d := env.style(), &one.DecisionView
 	head := "Taken: this request made a message."
 	switch {
 	case d.Would != nil:
@@ -24,7 +23,7 @@ func explainDecision(env *Env, d *api.DecisionView, m *api.OneMessageView) {
 	env.paragraph(askedSentence(d))
 	env.paragraph(comparedSentence(d))
 	env.paragraph(ruleSentence(s, d))
-	env.paragraph(otherwiseSentence(d))
+	env.paragraph(clean(one.Otherwise))
 	env.paragraph("")
 	env.paragraph(nowSentence(s, m))
 	env.paragraph(s.faint("\nnext: einmal timeline " + clean(m.ID)))
@@ -83,38 +82,6 @@ func ruleSentence(s style, d *api.DecisionView) string {
 		return words + "; the same request again is a repeat until " + clock(*d.WindowEnds) + " UTC at the latest, and longer while an attempt's outcome is open."
 	}
 	return words + " until " + clock(*d.WindowEnds) + " UTC at the latest, and longer while an attempt's outcome is open."
-}
-
-// partWords are the parts of a key in plain words.
-var partWords = map[policy.KeyPart]string{
-	policy.KeyEventType: "event type", policy.KeyEventID: "event id", policy.KeyEventVersion: "event version", policy.KeySender: "sender",
-	policy.KeyTemplateID: "template", policy.KeyTemplateVersion: "template version", policy.KeyCorrelationID: "correlation id",
-}
-
-// otherwiseSentence says what would have made a difference. Which fields count, and whether the text does, is the
-// purpose's; of a policy that this program does not know, the explanation above names the fields.
-func otherwiseSentence(d *api.DecisionView) string {
-	fields, same := "another destination or purpose, or another of the fields named above", "Another idempotency key"
-	builtin := policy.Builtin()
-	if purpose, ok := builtin.Purposes[d.Purpose]; ok && builtin.ID() == d.PolicyVersion {
-		words := []string{"destination", "purpose"}
-		for _, part := range purpose.Key {
-			words = append(words, partWords[part])
-		}
-		last := len(words) - 1
-		fields = "another " + strings.Join(words[:last], ", ") + " or " + words[last]
-		if purpose.OnOtherText == policy.OtherTextSuppress {
-			same += " or another text"
-		}
-	}
-	if d.Action == "allow" {
-		return "A request with " + fields + " is another message. " + same + " alone makes none."
-	}
-	words := "With " + fields + " it would have been a new message"
-	if d.WindowEnds != nil {
-		words += ", and so it would after the window's end"
-	}
-	return words + ". " + same + " alone changes nothing."
 }
 
 func nowSentence(s style, m *api.OneMessageView) string {

@@ -124,14 +124,14 @@ func (a *API) listDecisions(ctx context.Context, in *aboutIn) (List[DecisionView
 
 func decisionPlace(d *store.Decision) (clock.Micros, [16]byte) { return d.At, d.ID }
 
-func (a *API) getDecision(ctx context.Context, in *oneIn) (DecisionView, error) {
+func (a *API) getDecision(ctx context.Context, in *oneIn) (OneDecisionView, error) {
 	id, err := parseID[ident.Decision](in.ID)
 	if err != nil {
-		return DecisionView{}, err
+		return OneDecisionView{}, err
 	}
 	d, err := a.cfg.Store.Decision(ctx, principalOf(ctx).Tenant, id)
 	if err != nil {
-		return DecisionView{}, err
+		return OneDecisionView{}, err
 	}
-	return decisionView(d), nil
+	return OneDecisionView{decisionView(d), a.otherwise(ctx, d)}, nil
 }

@@ -151,6 +151,9 @@ func (f *fakeStore) ConnectionNames(context.Context) (map[int64]string, error) {
 func (f *fakeStore) PolicyInForce(context.Context) (string, int, error) { return "shop", 7, nil }
 
 func (f *fakeStore) Policy(_ context.Context, name string, version int) (store.PolicyVersion, error) {
+	if name == "builtin" && version == 1 {
+		return store.PolicyVersion{Name: name, Version: version, Source: policy.BuiltinSource()}, nil
+	}
 	if name != "shop" || version != 7 {
 		return store.PolicyVersion{}, fault.New(fault.NotFound, "no such version")
 	}
