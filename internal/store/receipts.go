@@ -75,7 +75,7 @@ type DueReceipt struct {
 func NewsOf(r *LoggedReceipt) News {
 	facts := &evidence.ReceiptFacts{
 		ID: r.ID, ExternalID: r.ExternalID, Reference: r.Reference, Status: r.Status, State: r.State,
-		Final: r.Kind == "receipt", ErrorCode: r.ErrorCode, Handset: r.Source, DoneDate: r.DoneDate,
+		Final: r.Kind == "receipt", ErrorCode: r.ErrorCode, Handset: r.Source, DoneDate: r.DoneDate, Parser: r.Parser,
 	}
 	if r.Kind == "unreadable" {
 		facts.Problem = r.problem()

@@ -44,6 +44,8 @@ func (c *Case) Apply(e Evidence, now clock.Micros) error {
 		return c.requeued(e, now)
 	case Resolved:
 		return c.resolved(e, now)
+	case Rebuilt:
+		return c.rebuilt(e, now)
 	}
 	return fmt.Errorf("evidence of an unknown kind %d", e.Kind)
 }

@@ -55,6 +55,8 @@ type Case struct {
 
 	// Told are the conflicts of answers that a person was told of already, in the words of their exceptions.
 	Told []string
+	// Effects are what the receipts of a part that was rebuilt do as they are read now; those that say nothing have none.
+	Effects map[ident.Receipt]message.Effect
 }
 
 // Attempt is one part of one attempt.
@@ -96,6 +98,7 @@ const (
 	EventRestored  EventKind = "restored"  // the store went back in time while it was not finished
 	EventRequeued  EventKind = "requeued"  // a person said that it was not sent, after a restore
 	EventResolved  EventKind = "resolved"  // a person resolved an exception
+	EventRebuilt   EventKind = "rebuilt"   // receipts were read again, and say something else
 )
 
 // Event is one line of a message's history. Events of a message are numbered from 1 without a gap.

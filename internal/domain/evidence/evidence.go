@@ -24,6 +24,7 @@ const (
 	Restored                         // the store went back in time
 	Requeued                         // a person says that what a restore left in doubt was not sent
 	Resolved                         // a person resolves an exception
+	Rebuilt                          // receipts of the part were read again
 )
 
 // Evidence is one thing learned about one message.
@@ -60,6 +61,13 @@ type Evidence struct {
 	Action    exception.Action
 	State     string
 
+	// For Rebuilt, beside Person, Reason, and Receipt as it is read now: the message's history, whether the receipt
+	// belongs to another attempt or to none, and its message id as it was read before.
+	History  []Past
+	Moved    bool
+	FormerID []byte
+	ToldOf   map[ident.Receipt]bool // receipts of which a person was told already
+
 	// For Restored: when the copy was taken; 0: not known.
 	AsOf clock.Micros
 }
@@ -81,4 +89,5 @@ type ReceiptFacts struct {
 	Exception    ident.Exception // that it settles by having an effect at last; none: it never was one
 	Quality      Quality
 	Problem      string // why it could not be read; empty: it could
+	Parser       string // what read it, in which version
 }

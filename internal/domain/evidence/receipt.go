@@ -21,6 +21,7 @@ func (c *Case) receipt(e Evidence, now clock.Micros) error {
 	reported, known := message.ParseDelivery(e.Receipt.State)
 	if reported.Final() && !e.Receipt.Final {
 		reported = message.DeliveryEnRoute // an intermediate notification is never final, whatever it says
+		ev.Detail[detailReported] = reported.String()
 	}
 	unreadable := !known || reported == message.DeliveryNone
 	denied := a.Outcome.Definite() && a.Outcome != message.OutcomeAccepted
@@ -82,6 +83,9 @@ func receiptDetail(r *ReceiptFacts) map[string]string {
 	}
 	if r.ErrorCode != "" {
 		d["error_code"] = r.ErrorCode
+	}
+	if r.Parser != "" {
+		d["parser"] = r.Parser
 	}
 	if !r.Exception.IsZero() {
 		d["exception"] = r.Exception.String()

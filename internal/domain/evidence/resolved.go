@@ -113,5 +113,8 @@ func resolutionDetail(e Evidence) map[string]string {
 	set("error_code", e.Receipt.ErrorCode)
 	set("state", e.Receipt.State)
 	set("state", e.State)
+	if reported, known := standsFor(e); known && reported.String() != d["state"] {
+		d[detailReported] = reported.String()
+	}
 	return d
 }

@@ -18,6 +18,7 @@ import (
 // walk is a message of which everything is learned that may be learned, at any moment and in any order, while
 // workers claim it and open attempts as the store permits.
 type walk struct {
+	read     map[ident.Receipt]*ReceiptFacts // every receipt that was drawn
 	c        *Case
 	now      clock.Micros
 	closed   int  // how often its key was closed
@@ -31,7 +32,7 @@ func newWalk(t *rapid.T) *walk {
 	c.EventBound = rapid.Bool().Draw(t, "event bound")
 	c.While = rapid.SampledFrom([][]message.State{nil, {message.Delivered}, {message.Delivered, message.Undelivered, message.Cancelled}}).Draw(t, "while")
 	c.ValidUntil = made + second*rapid.SampledFrom([]clock.Micros{100, 500}).Draw(t, "validity")
-	return &walk{c: c, now: made, together: rapid.Bool().Draw(t, "together"), silent: rapid.Bool().Draw(t, "silent")}
+	return &walk{c: c, now: made, read: map[ident.Receipt]*ReceiptFacts{}, together: rapid.Bool().Draw(t, "together"), silent: rapid.Bool().Draw(t, "silent")}
 }
 
 // work lets a worker claim the message, or open an attempt under its claim.
@@ -59,7 +60,7 @@ func (w *walk) onceUnderAFence(t *rapid.T) {
 	seen := map[opening]bool{}
 	for _, a := range w.c.Attempts {
 		o := opening{a.Part, a.Fence}
-		if seen[o] {
+		if seen[o] && a.Fence > 0 { // a restore's own have none
 			t.Fatalf("part %d was opened twice under fence %d: %+v", a.Part, a.Fence, w.c.Attempts)
 		}
 		seen[o] = true
@@ -114,6 +115,7 @@ func (w *walk) receipt(t *rapid.T) *ReceiptFacts {
 	r.ID = ident.Receipt{byte(w.c.LastN), byte(w.c.LastN >> 8), 1}
 	r.Final = rapid.Bool().Draw(t, "final")
 	r.Repeated = rapid.Bool().Draw(t, "repeated")
+	w.read[r.ID] = r
 	return r
 }
 
@@ -151,6 +153,24 @@ func (w *walk) learn(t *rapid.T) {
 	w.attempts(t, e, before)
 	w.finality(t, e, before)
 	w.truth(t)
+	w.rebuild(t)
+}
+
+// rebuild: computed again from the history with nothing read otherwise, each part is what it is.
+func (w *walk) rebuild(t *rapid.T) {
+	var past []Past
+	for _, e := range w.c.Events {
+		past = append(past, Past{e, w.read[e.Receipt]})
+	}
+	for _, a := range w.c.Attempts {
+		again := clone(w.c)
+		if err := again.Apply(Evidence{Kind: Rebuilt, Attempt: a.Attempt, Part: a.Part, History: past}, w.now); err != nil {
+			t.Fatal(err)
+		}
+		if again.LastN != w.c.LastN || !reflect.DeepEqual(facts(again), facts(w.c)) || len(again.Exceptions) != len(w.c.Exceptions) {
+			t.Fatalf("a rebuild of attempt %d, part %d made %+v", a.Attempt, a.Part, again.Events[len(again.Events)-1])
+		}
+	}
 }
 
 // history: numbers without a gap, each step in the table, and nothing moves without an event.
@@ -159,7 +179,7 @@ func (w *walk) history(t *rapid.T, e Evidence, before *Case) {
 		t.Fatal("the history was changed")
 	}
 	state, n, allowed := before.State, before.LastN, message.Allowed
-	if e.Kind == Resolved {
+	if e.Kind == Resolved || e.Kind == Rebuilt {
 		allowed = message.Corrects
 	}
 	for _, ev := range w.c.Events[len(before.Events):] {
@@ -179,11 +199,11 @@ func (w *walk) history(t *rapid.T, e Evidence, before *Case) {
 		t.Fatalf("%s since %d, now %d, before %s since %d", w.c.State, w.c.Since, w.now, before.State, before.Since)
 	}
 	for _, x := range w.c.Exceptions[len(before.Exceptions):] {
-		if last := w.c.Events[len(w.c.Events)-1].Kind; last != EventConflict && (last != EventClosed || x.Kind != exception.Missing) || e.Kind == Receipt && e.Receipt.Repeated || x.At != w.now {
+		if last := w.c.Events[len(w.c.Events)-1].Kind; last != EventConflict && last != EventRebuilt && (last != EventClosed || x.Kind != exception.Missing) || e.Kind == Receipt && e.Receipt.Repeated || x.At != w.now {
 			t.Fatalf("an exception %+v with an event %q by %+v", x, last, e)
 		}
 	}
-	if len(w.c.Exceptions) > len(before.Exceptions) && e.Kind != ReceiptTimeEnded && !reflect.DeepEqual(facts(w.c), facts(before)) {
+	if len(w.c.Exceptions) > len(before.Exceptions) && e.Kind != ReceiptTimeEnded && e.Kind != Rebuilt && !reflect.DeepEqual(facts(w.c), facts(before)) {
 		t.Fatalf("a conflict moved the case from %+v\nto %+v", before, w.c)
 	}
 }

@@ -140,7 +140,7 @@ func clone(c *Case) *Case {
 // facts is the case without its history.
 func facts(c *Case) Case {
 	d := clone(c)
-	d.Events, d.Exceptions, d.LastN, d.Told = nil, nil, 0, nil
+	d.Events, d.Exceptions, d.LastN, d.Told, d.Effects = nil, nil, 0, nil, nil
 	return *d
 }
 
