@@ -94,8 +94,7 @@ func (c *Case) correct(ev Event, now clock.Micros) {
 		c.State, c.Since = to, now
 	}
 	c.Final = !c.owed(now)
-	c.CloseKey = c.CloseKey && c.leftWindow() || !out && c.leftWindow()
-	c.OpenKey = c.OpenKey && !c.leftWindow() || out && !c.leftWindow()
+	c.followKey(out)
 }
 
 func resolutionDetail(e Evidence) map[string]string {

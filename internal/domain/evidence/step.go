@@ -45,12 +45,23 @@ func (c *Case) move(to message.State, ev Event, now clock.Micros) {
 		ev.Kind, to = EventConflict, c.State
 	}
 	c.record(ev, to, now)
-	left := c.leftWindow()
+	out := c.leftWindow()
 	if c.State != to {
 		c.State, c.Since = to, now
 	}
 	c.Final = c.Final || !c.owed(now)
-	c.CloseKey = c.CloseKey || !left && c.leftWindow()
+	c.followKey(out)
+}
+
+// followKey says what becomes of the message's key: it ends when the message leaves its window, and goes on when it is
+// inside again, after a correction, or a receipt that nobody awaited any more. out says that it was outside.
+func (c *Case) followKey(out bool) {
+	switch left := c.leftWindow(); {
+	case !out && left:
+		c.CloseKey, c.OpenKey = true, false
+	case out && !left:
+		c.CloseKey, c.OpenKey = false, true
+	}
 }
 
 // note records evidence that moves nothing: not the state, and not to where the clock alone would take it.

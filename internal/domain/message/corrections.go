@@ -8,10 +8,11 @@ import (
 
 // What is final moves by no evidence that arrives. It moves by a person's resolution, or by a rebuild after a parser
 // or a setting was mended, each an event of its own (R6). These are the moves that they may make beside those of the
-// tables: from anything of which an attempt was made, to what attempts and receipts can prove.
+// tables: from anything of which an attempt was made, to what attempts and receipts can prove. Of a long message whose
+// sending had stopped at a part that is there after all, the rest goes on.
 var (
 	correctedFrom = []State{Pending, Sending, Accepted, EnRoute, Delivered, Undelivered, Rejected, Failed, Expired, Replaced, Cancelled, RetryDue, Unknown}
-	correctedTo   = []State{Accepted, EnRoute, Delivered, Undelivered, Rejected, Failed, Expired, Unknown}
+	correctedTo   = []State{Pending, Sending, Accepted, EnRoute, Delivered, Undelivered, Rejected, Failed, Expired, Unknown}
 )
 
 // Corrects reports whether a person or a rebuild may take a message from one state to another.

@@ -48,6 +48,8 @@ func TestFoldOfOnePart(t *testing.T) {
 		"second refused":          {Base{}, []Part{again(1, OutcomeUnknown, none), again(2, OutcomeRejected, none)}, Unknown},
 		"second throttled":        {Base{}, []Part{again(1, OutcomeUnknown, none), again(2, OutcomeThrottled, none)}, Pending},
 		"second given up":         {Base{Expired: true}, []Part{again(1, OutcomeUnknown, none), again(2, OutcomeThrottled, none)}, Unknown},
+		"taken after all":         {Base{}, []Part{again(1, OutcomeAccepted, none), again(2, OutcomeThrottled, none)}, Accepted},
+		"lost after all":          {Base{}, []Part{again(1, OutcomeAccepted, DeliveryUndelivered), again(2, OutcomeThrottled, none)}, Undelivered},
 		"second undelivered":      {Base{}, []Part{again(1, OutcomeAccepted, none), again(2, OutcomeAccepted, DeliveryUndelivered)}, Undelivered},
 		"second refused for good": {Base{}, []Part{again(1, OutcomeThrottled, none), again(2, OutcomeRejected, none)}, Rejected},
 	} {

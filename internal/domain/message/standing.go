@@ -46,7 +46,7 @@ func (s standing) counts(over bool) Part {
 		return s.delivered
 	case over && !mayBeTaken(s.last) && s.took.Attempt > 0:
 		return s.took
-	case !mayBeTaken(s.last) && s.has.Attempt > 0 && !s.has.Delivery.Final():
+	case !mayBeTaken(s.last) && s.has.Attempt > 0:
 		return s.has // it was learned late that the provider has it: nothing follows what was tried meanwhile
 	}
 	return s.last

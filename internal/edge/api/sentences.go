@@ -26,6 +26,7 @@ var sentences = map[evidence.EventKind]func(*story, *evidence.Event) string{
 	evidence.EventRestored:  restoredSentence,
 	evidence.EventRequeued:  requeuedSentence,
 	evidence.EventResolved:  resolvedSentence,
+	evidence.EventRebuilt:   rebuiltSentence,
 }
 
 // story is what a sentence needs to know beside its event.
@@ -201,6 +202,15 @@ func resolvedSentence(s *story, e *evidence.Event) string {
 		verdict = "it stands for " + s.which(e.Attempt, e.Part)
 	}
 	return fmt.Sprintf("%s was looked at by %s: %s (%s).", what, e.Detail["by"], verdict, e.Detail["reason"])
+}
+
+// rebuiltSentence says what follows from reading receipts again.
+func rebuiltSentence(s *story, e *evidence.Event) string {
+	what := "Receipts of " + s.which(e.Attempt, e.Part) + " were read again"
+	if e.Detail["moved"] != "" {
+		what = "Read again, a receipt does not belong to " + s.which(e.Attempt, e.Part)
+	}
+	return fmt.Sprintf("%s (%s, by %s): it was reported %s, and is reported %s now.", what, e.Detail["reason"], e.Detail["by"], e.Detail["was"], e.Detail["delivery"])
 }
 
 // reported is what a receipt says: its meaning where one is documented, and its own word.

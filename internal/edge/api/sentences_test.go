@@ -66,6 +66,10 @@ var samples = map[evidence.EventKind][]map[string]string{
 	evidence.EventConflict:  {{"status": "UNDELIV", "state": "undelivered"}, {"outcome": "rejected"}, {}},
 	evidence.EventOrphaned:  {{"open": "0"}, {"open": "1"}},
 	evidence.EventFailed:    {{"code": "content_destroyed"}, {"code": "content_unreadable"}, {"code": "0x0000000b"}, {}},
+	evidence.EventRebuilt: {
+		{"by": "ops", "reason": "FAILED is documented now", "was": "none", "delivery": "undelivered", "status": "FAILED"},
+		{"by": "ops", "reason": "ids were misread", "was": "delivered", "delivery": "none", "moved": "true"},
+	},
 	evidence.EventResolved: {
 		{"action": "attach", "by": "ops", "reason": "the carrier confirmed it", "status": "DELIVRD", "state": "delivered"},
 		{"action": "dismiss", "by": "ops", "reason": "a test of theirs", "status": "UNDELIV", "state": "undelivered"},

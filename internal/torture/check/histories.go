@@ -62,7 +62,7 @@ func inHand(from, to message.State) bool {
 }
 
 func mayStep(e evidence.Event) bool {
-	if e.Kind == evidence.EventResolved {
+	if e.Kind == evidence.EventResolved || e.Kind == evidence.EventRebuilt {
 		return message.Corrects(e.From, e.To)
 	}
 	return message.Allowed(e.From, e.To)
