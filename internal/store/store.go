@@ -33,6 +33,7 @@ type Store interface {
 	Dispatcher
 	Settler
 	Resolver
+	Rereader
 	ReceiptLog
 	Reader
 	Feed

@@ -120,11 +120,14 @@ type refold struct {
 	conflicts []*Past // that conflict now, and did not before
 }
 
-// leave finds receipts that belong to another attempt by now: in earlier rebuilds, and the one at hand.
+// leave finds receipts that belong to another attempt by now, in earlier rebuilds and the one at hand, and those of
+// which a person has said that nothing follows from them.
 func (f *refold) leave(e Evidence) {
 	f.left = map[ident.Receipt]uint32{}
 	for _, p := range e.History {
-		if p.Kind == EventRebuilt && p.Detail[detailMoved] != "" && f.about(&p.Event) {
+		moved := p.Kind == EventRebuilt && p.Detail[detailMoved] != ""
+		dismissed := p.Kind == EventResolved && p.Detail["action"] == string(exception.Dismiss) && !p.Receipt.IsZero()
+		if f.about(&p.Event) && (moved || dismissed) {
 			f.left[p.Receipt] = p.N
 		}
 	}

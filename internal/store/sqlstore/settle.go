@@ -53,6 +53,12 @@ type settling struct {
 	held      map[ident.Exception]*exception.Exception // that this batch may close, locked
 	applied   map[ident.Receipt]bool                   // receipts that had an effect
 
+	rereads   []*rereading // the given receipts, where they are read again
+	rereadBy  store.Rereading
+	also      []ident.Message   // that are concerned beside those that news and records name
+	mayHold   []ident.Exception // that are concerned beside the others
+	histories map[ident.Message]*history
+
 	exceptions []exception.Exception
 	closed     []*exception.Exception
 	finished   []ident.Receipt // off the list of work

@@ -30,6 +30,9 @@ func (z *settling) lockExceptions(ctx context.Context) error {
 			ids[x] = true
 		}
 	}
+	for _, x := range z.mayHold {
+		ids[x] = true
+	}
 	lost := &rows{}
 	for _, c := range z.cases {
 		if slices.Contains(c.outcomes, message.OutcomeUnknown) {

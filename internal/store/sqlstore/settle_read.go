@@ -39,6 +39,9 @@ func (z *settling) readMessages(ctx context.Context) error {
 			ids[c.Message] = true
 		}
 	}
+	for _, id := range z.also {
+		ids[id] = true
+	}
 	wanted := &rows{}
 	for id := range ids {
 		wanted.add(id)

@@ -125,6 +125,11 @@ var exceptionTests = map[string]func(*testing.T, Harness){
 	"IDsThatAreTwoNumbers": testIDsThatAreTwoNumbers,
 	"OpaqueIDs":            testOpaqueIDs,
 	"AwaitedIDs":           testAwaitedIDs,
+	"RereadStatus":         testRereadStatus,
+	"RereadUnmatched":      testRereadUnmatched,
+	"RereadMoves":          testRereadMoves,
+	"RereadOthers":         testRereadOthers,
+	"RereadConflicts":      testRereadConflicts,
 }
 
 func runAll(t *testing.T, h Harness, tests map[string]func(*testing.T, Harness)) {
