@@ -33,7 +33,7 @@ func golden(t *testing.T, name, got string) {
 const (
 	suppressed = `{"id":"dec_2","at":"2026-12-31T10:00:42Z","action":"suppress","class":"technical_duplicate","reason":"same_intent_accepted",
 		"rule":"order_confirmation.window","policy_version":"POLICY","explanation":"Message msg_1 for the same event was accepted by the provider 42 s ago.",
-		"window_ends":"2027-01-30T10:00:00Z","same_text":true,"previous_state":"accepted","compared_with":"msg_1","mode":"enforce","message":{"id":"msg_1","state":"accepted","attempts":1},
+		"window_ends":"2027-01-30T10:00:00Z","same_text":true,"previous_state":"accepted","state_source":{"n":2,"kind":"late","attempt":1,"receipt":"rcp_7"},"compared_with":"msg_1","mode":"enforce","message":{"id":"msg_1","state":"accepted","attempts":1},
 		"purpose":"order_confirmation","to":"+1202•••0143","sender":"SHOP","event":{"type":"order","id":"A-1001","version":"1"},"caller":"k3v9",
 		"otherwise":"With another event id it would have been a new message."}`
 	made = `{"id":"dec_1","at":"2026-12-31T10:00:00Z","action":"allow","class":"new_intent","reason":"no_equivalent","rule":"order_confirmation.window",
@@ -43,7 +43,7 @@ const (
 
 const letThrough = `{"id":"dec_3","at":"2026-12-31T10:00:42Z","action":"allow","would":"suppress","mode":"monitor","class":"technical_duplicate",
 	"reason":"same_intent_accepted","rule":"order_confirmation.window","policy_version":"shop@8","explanation":"The policy shop@8 only monitors.",
-	"same_text":true,"previous_state":"accepted","compared_with":"msg_9","matched_key":"00","mapped_by":"legacy","message":{"id":"msg_1"},"purpose":"order_confirmation","to":"+1202•••0143",
+	"same_text":true,"previous_state":"accepted","state_source":{"n":2,"kind":"outcome","attempt":1},"compared_with":"msg_9","matched_key":"00","mapped_by":"legacy","message":{"id":"msg_1"},"purpose":"order_confirmation","to":"+1202•••0143",
 	"caller":"k3v9","otherwise":"A request with another event id is another message."}`
 
 // covers: X3

@@ -59,15 +59,28 @@ func comparedSentence(d *api.DecisionView) string {
 	}
 	words += " It was compared with message " + clean(*d.ComparedWith)
 	if d.MatchedKey != nil {
-		words += ", found under another key (of an older policy version, or of this very text)"
+		words += ", found under another key (of an older policy version, of this very text, or of an answer on its way)"
 	}
 	if d.PreviousState != nil {
-		words += ", which was " + clean(*d.PreviousState) + " at that moment"
+		words += ", which at that moment was " + clean(*d.PreviousState) + clean(sourceWords(d.StateSource))
 	}
 	if d.SameText != nil && !*d.SameText {
 		return words + "; its text is another one."
 	}
 	return words + "; the text is the same."
+}
+
+// sourceWords say by what a message had come to its state.
+func sourceWords(by *api.StateSource) string {
+	switch {
+	case by == nil:
+		return ""
+	case by.Receipt != nil:
+		return ", as the receipt " + *by.Receipt + " says"
+	case by.Attempt > 0:
+		return fmt.Sprintf(", as the answer to attempt %d says", by.Attempt)
+	}
+	return ""
 }
 
 func ruleSentence(s style, d *api.DecisionView) string {

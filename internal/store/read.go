@@ -91,6 +91,9 @@ type Decision struct {
 	TextKey        intent.Key
 	Caller         string
 	Run            *Run // nil: it stands for itself alone
+	// StateSource is the event by which the compared message had taken PreviousState. Nil: there is no such message,
+	// or it was being sent, which a claim does without an event. Lists do not have it.
+	StateSource *evidence.Event
 }
 
 // Run is what a decision stands for that further repeats were counted with, itself included.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 
+	"github.com/einmal/einmal/internal/domain/evidence"
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
@@ -33,6 +34,7 @@ type DecisionView struct {
 	DeduplicationKey string        `json:"deduplication_key" doc:"A keyed hash of the intent, in hexadecimal."`
 	Mode             string        `json:"mode" doc:"enforce, or monitor: a repeat is let through. Accept unknown values."`
 	Would            *string       `json:"would" doc:"What mode monitor did not do, such as suppress; null: nothing."`
+	StateSource      *StateSource  `json:"state_source" doc:"By what the compared message had come to that state; null: nothing was compared, or it was being sent, which has no event. Lists do not have it."`
 	ComparedWith     *string       `json:"compared_with" doc:"The message that the request was compared with; null: there was none."`
 	MatchedKey       *string       `json:"matched_key" doc:"The key under which that message was found, where it is another than deduplication_key: that of an older policy version, or of the intent with this very text."`
 	MappedBy         *string       `json:"mapped_by" doc:"The policy's rule that gave purpose and event to a request without; null: none did."`
@@ -55,6 +57,23 @@ func runView(d *store.Decision) *RunView {
 	return &RunView{at(d.At), at(d.Run.Last), d.Run.Count}
 }
 
+// StateSource is the event of a message by which it came to a state.
+type StateSource struct {
+	N       int     `json:"n" doc:"The event's number in the message's history."`
+	At      string  `json:"at" format:"date-time"`
+	Kind    string  `json:"kind" doc:"As in the timeline: taken, outcome, receipt, cancelled. Accept unknown values."`
+	Attempt int     `json:"attempt,omitempty"`
+	Part    int     `json:"part,omitempty"`
+	Receipt *string `json:"receipt,omitempty" doc:"The receipt that reported it."`
+}
+
+func stateSource(e *evidence.Event) *StateSource {
+	if e == nil {
+		return nil
+	}
+	return &StateSource{N: int(e.N), At: at(e.At), Kind: string(e.Kind), Attempt: int(e.Attempt), Part: int(e.Part), Receipt: idOrNull(e.Receipt)}
+}
+
 // MessageThen is what the answer said of the message.
 type MessageThen struct {
 	ID               string  `json:"id"`
@@ -72,7 +91,7 @@ func decisionView(d *store.Decision) DecisionView {
 			d.Message.ID.String(), d.Message.State.String(), orNull(d.Message.Delivery), d.Message.Attempts,
 		},
 		Purpose: d.Purpose, To: masked(d.Destination, ""), Sender: d.Sender, Event: eventView(d.Event),
-		Mode: string(d.Mode), Would: orNull(d.Would.String()), ComparedWith: idOrNull(d.Compared), MatchedKey: hashed(d.MatchedKey), MappedBy: orNull(d.MappedBy),
+		StateSource: stateSource(d.StateSource), Mode: string(d.Mode), Would: orNull(d.Would.String()), ComparedWith: idOrNull(d.Compared), MatchedKey: hashed(d.MatchedKey), MappedBy: orNull(d.MappedBy),
 		Template: templateView(d.Template), CorrelationID: d.CorrelationID,
 		DeduplicationKey: hex.EncodeToString(d.IntentKey[:]), IdempotencyKey: hashed(d.IdempotencyKey), Caller: d.Caller,
 		Run: runView(d),

@@ -20,7 +20,26 @@ func (s *Store) Decision(ctx context.Context, tenant ident.Partition, id ident.D
 	if err == nil && d == nil {
 		return nil, notFound("decision")
 	}
+	if err == nil {
+		err = s.addStateSource(ctx, d)
+	}
 	return d, unavailable(err)
+}
+
+// A decision and the news of the message that it was compared with take the same key of the register, and read the
+// clock under it: what had moved the message then has happened by then.
+var readStateSource = define(`select n, at, kind, from_state, to_state, attempt, part, receipt_id, detail from event
+	where message_id = {1} and at <= {2} and to_state = {3} and from_state <> to_state order by n desc limit 1`)
+
+func (s *Store) addStateSource(ctx context.Context, d *store.Decision) error {
+	if d.Compared.IsZero() {
+		return nil
+	}
+	return s.read().query(ctx, readStateSource, nil, func(res *sql.Rows) error {
+		e, err := scanEvent(res)
+		d.StateSource = &e
+		return err
+	}, d.Compared, int64(d.At), int64(d.PreviousState))
 }
 
 // Decisions implements store.Reader.

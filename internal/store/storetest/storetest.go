@@ -62,6 +62,7 @@ func Run(t *testing.T, h Harness) {
 		"OlderKey":             testOlderKey,
 		"OlderVariant":         testOlderVariant,
 		"Trial":                testTrial,
+		"StateSource":          testStateSource,
 		"Racers":               testRacers,
 		"Linearizable":         testLinearizable,
 		"PoisonedRequest":      testPoisonedRequest,
