@@ -36,13 +36,28 @@ func TestPolicyCheckSaysWhatAFileMeans(t *testing.T) {
 	m := newMachine(t, nil)
 	code, out, errs := m.run("policy", "check", file(t, shop))
 	for _, want := range []string{
-		"shop@7: 2 purposes, mode monitor", "WOULD BE HELD BACK",
+		"shop@7: 2 purposes, 0 rules, 0 tests, mode monitor", "WOULD BE HELD BACK",
 		"order         confirmation  event.id, sender                       while the first is under way, delivered; at most 1d12h",
 		"alert         alert         event.id                               for 15m", "(none named)                                                       refused",
 	} {
 		if code != exitDone || !strings.Contains(out, want) {
 			t.Errorf("%d, not said: %q\n%s%s", code, want, out, errs)
 		}
+	}
+}
+
+// The example that is shipped is right, and its tests pass.
+//
+// covers: X3
+func TestTheExample(t *testing.T) {
+	m := newMachine(t, nil)
+	code, out, errs := m.run("policy", "check", "../../examples/shop.yaml")
+	if code != exitDone || !strings.Contains(out, "shop@1: 5 purposes, 2 rules, 10 tests, mode enforce") || !strings.Contains(out, "parcels   sender, text                delivery_update") {
+		t.Errorf("%d %s%s", code, out, errs)
+	}
+	code, out, errs = m.run("policy", "test", "../../examples/shop.yaml")
+	if code != exitDone || strings.Count(out, "  ok  ") != 10 || !strings.Contains(out, "all of them pass") {
+		t.Errorf("%d %s%s", code, out, errs)
 	}
 }
 

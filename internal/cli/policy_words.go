@@ -13,7 +13,8 @@ import (
 // showPolicy says what a file means: for each purpose what makes a repeat, and for how long.
 func showPolicy(env *Env, p *policy.Policy) {
 	s := env.style()
-	_, _ = fmt.Fprintf(env.Stdout, "%s: %s, mode %s\n\n", s.good(p.ID()), count(len(p.Purposes), "purpose"), p.Mode)
+	_, _ = fmt.Fprintf(env.Stdout, "%s: %s, %s, %s, mode %s\n\n", s.good(p.ID()),
+		count(len(p.Purposes), "purpose"), count(len(p.Mapping), "rule"), count(len(p.Tests), "test"), p.Mode)
 	held, unnamed := "IS HELD BACK", "sent and monitored"
 	if p.Mode == policy.Monitor {
 		held = "WOULD BE HELD BACK"
@@ -28,6 +29,27 @@ func showPolicy(env *Env, p *policy.Policy) {
 	}
 	rows = append(rows, []string{"(none named)", "", "", unnamed})
 	table(env.Stdout, rows)
+	if len(p.Mapping) == 0 {
+		return
+	}
+	_, _ = fmt.Fprintln(env.Stdout)
+	rules := [][]string{{"RULE", "LOOKS AT", "MAKES"}}
+	for _, r := range p.Mapping {
+		rules = append(rules, []string{r.Name, placeWords(r.When), r.Purpose})
+	}
+	table(env.Stdout, rules)
+}
+
+// placeWords lists what a rule's conditions look at.
+func placeWords(conditions []policy.Condition) string {
+	if len(conditions) == 0 {
+		return "nothing: it is for all"
+	}
+	words := make([]string, len(conditions))
+	for i, c := range conditions {
+		words[i] = strings.TrimSpace(string(c.Place.Kind) + " " + c.Place.Name)
+	}
+	return strings.Join(words, ", ")
 }
 
 func keyList(parts []policy.KeyPart) string {
