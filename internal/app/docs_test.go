@@ -56,3 +56,24 @@ func TestStopExample(t *testing.T) {
 		t.Errorf("the message is %s", m.Raw)
 	}
 }
+
+// So is its batch: two destinations are two intents, and the same again is a replay of both.
+func TestBatchExample(t *testing.T) {
+	g := start(t, testConfig(t, "sqlite"))
+	body := example(t, "api.md", "batch")
+	for _, replayed := range []string{"false", "true"} {
+		r := g.call(http.MethodPost, "/v1/messages/batch", body)
+		data, _ := r.Body["data"].([]any)
+		if r.Status != http.StatusOK || len(data) != 2 {
+			t.Fatalf("%d %s", r.Status, r.Raw)
+		}
+		for _, one := range data {
+			if got := (reply{Body: one.(map[string]any)}); got.at("status") != "201" || got.at("replayed") != replayed {
+				t.Errorf("%v", one)
+			}
+		}
+	}
+	if r := g.call(http.MethodGet, "/v1/messages?to=%2B12025550130", nil); len(r.Body["data"].([]any)) != 1 {
+		t.Errorf("%s", r.Raw)
+	}
+}

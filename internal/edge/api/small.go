@@ -119,7 +119,4 @@ func parameterName(name string) string {
 	return "?"
 }
 
-var (
-	errMediaType = fault.New(fault.MediaType, "send the body as Content-Type: application/json, in UTF-8 and without a Content-Encoding")
-	errTooLarge  = fault.New(fault.TooLarge, "the body is larger than %d bytes", maxBody)
-)
+var errMediaType = fault.New(fault.MediaType, "send the body as Content-Type: application/json, in UTF-8 and without a Content-Encoding")
