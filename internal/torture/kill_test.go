@@ -67,7 +67,7 @@ func (w *world) finish(intents int) {
 	w.load.remind(10)
 	w.load.until(intents, last.over)
 	w.settle()
-	last.stop()
+	w.stop(last)
 	w.check()
 }
 

@@ -28,7 +28,7 @@ var (
 )
 
 // atOnce is how many runs go on side by side. A run spends most of its time waiting for a dead gateway's leases.
-const atOnce = 4
+const atOnce = 8
 
 func TestMain(m *testing.M) {
 	flag.Parse()

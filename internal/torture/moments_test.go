@@ -92,7 +92,7 @@ func TestPausedGateway(t *testing.T) {
 		w.load.repeat()
 		w.settle()
 		for _, p := range nodes {
-			p.stop()
+			w.stop(p)
 		}
 		if h := w.check(); w.engine.shared && !settledAfterAll(h) {
 			w.Error("no answer came after its attempt was called unknown: the pause was no test")
@@ -120,7 +120,7 @@ func TestPausedMessageCentre(t *testing.T) {
 		<-sent
 		w.await("the late answers", func() bool { return w.load.count(message.Unknown) == 0 })
 		w.settle()
-		gateway.stop()
+		w.stop(gateway)
 		w.check()
 	})
 }

@@ -57,8 +57,9 @@ type world struct {
 	gateway  []*process // all that were started
 	load     *load
 	operator *operator
-	faults   int // kills and pauses so far
-	over     clock.Micros
+	faults   int          // kills and pauses so far
+	over     clock.Micros // since when no fault is injected
+	stopped  clock.Micros // when the last gateway was told to stop
 	restores []check.Restore
 
 	// How the carrier is; see vary.
@@ -172,6 +173,13 @@ func must(t testing.TB, err error) {
 	}
 }
 
+// stop ends a gateway in order.
+func (w *world) stop(p *process) {
+	w.Helper()
+	w.stopped = clock.FromTime(time.Now())
+	p.stop()
+}
+
 // settle waits until the gateway has nothing more to do: nothing is pending or being sent, and what the message
 // centre reports is known. After the time that the promises allow it goes on, and the check will say what is wrong.
 func (w *world) settle() {
@@ -204,7 +212,7 @@ func (w *world) check() *check.History {
 	must(w, err)
 	identity := secret.NewIdentity(keys.Identity)
 	h.Keyer = func(form []byte) intent.Key { return identity.Key(form) }
-	h.Ledger, h.Acts, h.Restores, h.FaultsOver = w.readLedger(), w.operator.acts, w.restores, w.over
+	h.Ledger, h.Acts, h.Restores, h.FaultsOver, h.Stopped = w.readLedger(), w.operator.acts, w.restores, w.over, w.stopped
 	h.Echo, h.Together, h.Lease, h.MayBeUnknown = w.echo, w.send == "together", lease, (w.faults+w.cuts(h.Ledger))*window
 	s, err := w.engine.open()
 	must(w, err)

@@ -73,7 +73,7 @@ type History struct {
 	Exceptions  []*store.ExceptionView
 	Stops       []store.Stop
 	Policies    []store.PolicyVersion // that were in force, the newest first
-	Work        int                   // receipts on the list of work that are due
+	Work        []store.DueReceipt    // receipts on the list of work that are due
 	Incarnation store.Incarnation
 	Feed        map[FeedEvent]int // how often each event is in the feed
 
@@ -83,6 +83,7 @@ type History struct {
 	// that the message centre itself leaves without one: the attempts that were open at a kill, summed up.
 	MayBeUnknown int
 	FaultsOver   clock.Micros // since when no fault is injected
+	Stopped      clock.Micros // when the last gateway was told to stop
 	Restores     []Restore
 
 	index *index // see find

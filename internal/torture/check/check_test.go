@@ -128,7 +128,7 @@ var broken = map[string]struct {
 	"parts do not make the text":     {"I7", func(h *check.History) { h.Ledger[5].ShortMessage[20]++ }},
 	"a fence opened a part twice":    {"I9", func(h *check.History) { h.Messages[0].Attempts[1].Fence = 1 }},
 	"an attempt of a part is open":   {"I6", func(h *check.History) { h.Messages[3].Attempts[1].Outcome = message.OutcomeOpen }},
-	"a receipt waits for its effect": {"I6", func(h *check.History) { h.Work = 1 }},
+	"a receipt waits for its effect": {"I6", func(h *check.History) { h.Work = []store.DueReceipt{{LoggedReceipt: *h.Receipts[0]}} }},
 	"two final receipts moved a part": {"I8", func(h *check.History) {
 		step(h, h.Messages[3], evidence.EventReceipt, message.Delivered, message.Delivered)
 		e := h.Messages[3].Events

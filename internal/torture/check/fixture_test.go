@@ -44,7 +44,7 @@ func keyer(form []byte) intent.Key {
 //	7 of the same request, which was meant again
 func sound() *check.History {
 	h := &check.History{
-		Tenant: tenant, Keyer: keyer, Echo: true, Lease: 2 * time.Second, FaultsOver: start, Feed: map[check.FeedEvent]int{},
+		Tenant: tenant, Keyer: keyer, Echo: true, Lease: 2 * time.Second, FaultsOver: start, Stopped: start + minute, Feed: map[check.FeedEvent]int{},
 		Acts:     check.Acts{Policies: []string{"p@1"}, Resolved: map[ident.Exception]exception.State{}},
 		Policies: []store.PolicyVersion{{Name: "p", Version: 2, At: start + minute}, {Name: "p", Version: 1, At: start}},
 	}

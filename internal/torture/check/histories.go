@@ -7,6 +7,10 @@ import (
 	"github.com/einmal/einmal/internal/domain/message"
 )
 
+// retriedAfter is after which time a receipt has had its effect whose gateway died before: its place on the list of
+// work is due after five seconds, and somebody looks every second.
+const retriedAfter = 7 * time.Second
+
 // I6NothingStuck checks that nothing is pending, being sent, or waiting for an answer that cannot come any more, and
 // no receipt is left without an effect.
 func I6NothingStuck(h *History) []string {
@@ -21,8 +25,10 @@ func I6NothingStuck(h *History) []string {
 			}
 		}
 	}
-	if h.Work > 0 {
-		f.add("%d receipts are due on the list of work", h.Work)
+	for _, r := range h.Work {
+		if r.ReceivedAt.Add(retriedAfter) < h.Stopped {
+			f.add("%s has had no effect", r.ID)
+		}
 	}
 	return f
 }

@@ -75,8 +75,7 @@ func (h *History) readActs(ctx context.Context, s store.Store) (err error) {
 	if h.Incarnation, err = s.Incarnation(ctx); err != nil {
 		return err
 	}
-	due, err := s.DueReceipts(ctx, pageSize)
-	h.Work = len(due)
+	h.Work, err = s.DueReceipts(ctx, pageSize)
 	return err
 }
 
