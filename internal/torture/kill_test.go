@@ -40,6 +40,10 @@ func (w *world) killAt(point chaos.Point) {
 	w.vary()
 	intents := 20 + w.load.rng.IntN(20)
 	switch point {
+	case chaos.DecideInserted, chaos.DecideCommitted, chaos.AnswersWritten, chaos.AnswersCommitted:
+		w.load.nameless = true
+	}
+	switch point {
 	case chaos.SweepSelected:
 		w.killSweep(intents)
 	case chaos.Shutdown:

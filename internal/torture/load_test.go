@@ -21,6 +21,7 @@ type load struct {
 	rng       *rand.Rand
 	endings   []string
 	used      map[string]int // how many destinations of an ending are in use
+	nameless  bool           // half of the intents name nothing
 	url, key  string         // of the gateway in use
 	wishes    []*wish
 	acks      []check.Ack
@@ -106,7 +107,7 @@ func (l *load) next() *wish {
 		w.Purpose, sameKey = "login_code", true
 	case kind == 1:
 		w.Purpose = "sale"
-	case kind == 2:
+	case kind == 2, l.nameless && kind > 2:
 		w.Purpose, w.again = "", l.rng.IntN(2) == 0
 	}
 	l.aim(w, sameKey)
