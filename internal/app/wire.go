@@ -170,12 +170,20 @@ func (a *App) door() provider.Sink {
 	})
 }
 
+// again reads stored receipts again, as they are read when they arrive.
+func (a *App) again() receipt.Again {
+	return receipt.Again{
+		Sealer: a.sealer, Readers: map[int64]provider.Reader{a.connection.id: a.connection.reader},
+		Key: func(form []byte) intent.Key { return a.identity.Key(form) },
+	}
+}
+
 // apiConfig is what the API works with.
 func (a *App) apiConfig() api.Config {
 	return api.Config{
 		Store: a.store, Outbound: a.outbound, Watch: a.hub, Contents: contents{a.store, outbound.NewContents(a.sealer)}, Identity: a.identity,
 		Clock: nodeClock(), Ready: a.Ready, Simulated: a.simulated, Phones: a.phones(), Installation: a.tenant,
-		Resolver: receipt.NewResolver(receipt.ResolverConfig{Store: a.store, Rules: a.rules(), Committed: a.swept}),
+		Resolver: receipt.NewResolver(receipt.ResolverConfig{Store: a.store, Rules: a.rules(), Again: a.again(), Committed: a.swept}),
 		Restore:  a.restore, Held: a.store.Held,
 		DeliveredMeans: map[int64]string{a.connection.id: a.connection.cfg.Receipts.DeliveredMeans},
 		Metrics:        a.metrics, Log: a.log,

@@ -55,6 +55,7 @@ type commands struct {
 	Config     configCmd     `cmd:"" help:"Show the configuration in force, secrets masked."`
 	Chaos      chaosCmd      `cmd:"" help:"Failure tests (builds with -tags chaos)."`
 	Version    versionCmd    `cmd:"" help:"Show the version."`
+	Receipts   receiptsCmd   `cmd:"" help:"Read stored receipts again."`
 	Exceptions exceptionsCmd `cmd:"" help:"What the gateway could not settle by itself: list, show and resolve it."`
 
 	ShowVersion versionFlag `name:"version" help:"Show the version."`

@@ -61,7 +61,7 @@ func newHouse(t *testing.T) *house {
 		Store: st, Outbound: service, Contents: opener{outbound.NewContents(sealer)}, Identity: identity, Clock: clock.System{},
 		Ready: st.Ping, Simulated: true, Phones: phones, Installation: installation,
 		Restore: restore.New(restore.Config{Store: st, Log: discard}), Held: st.Held, Metrics: telemetry.NewMetrics(), Log: discard,
-		Resolver: receipt.NewResolver(receipt.ResolverConfig{Store: st, Rules: rules}),
+		Resolver: receipt.NewResolver(receipt.ResolverConfig{Store: st, Rules: rules, Again: receipt.Again{Sealer: sealer}}),
 	})
 	return h
 }

@@ -18,6 +18,8 @@ import (
 type Resolver interface {
 	Resolve(ctx context.Context, r store.Resolution) error
 	ResolveGroup(ctx context.Context, g receipt.Group, a exception.Action, person, reason string) (done int, failed []error, err error)
+	// Replay reads a piece of a connection's log again.
+	Replay(ctx context.Context, what receipt.Replay) (receipt.Replayed, error)
 }
 
 type resolveIn struct {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/einmal/einmal/internal/domain/exception"
+	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/engine/receipt"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/fault"
@@ -21,7 +22,10 @@ type fakeResolver struct {
 	store *fakeStore
 	got   []store.Resolution
 	group receipt.Group
-	err   error
+
+	replays  []receipt.Replay
+	replayed receipt.Replayed
+	err      error
 }
 
 func (f *fakeResolver) Resolve(ctx context.Context, r store.Resolution) error {
@@ -34,6 +38,11 @@ func (f *fakeResolver) Resolve(ctx context.Context, r store.Resolution) error {
 		err = f.err
 	}
 	return err
+}
+
+func (f *fakeResolver) Replay(_ context.Context, what receipt.Replay) (receipt.Replayed, error) {
+	f.replays = append(f.replays, what)
+	return f.replayed, f.err
 }
 
 func (f *fakeResolver) ResolveGroup(_ context.Context, g receipt.Group, a exception.Action, person, reason string) (int, []error, error) {
@@ -178,6 +187,46 @@ func TestFiltersOfExceptions(t *testing.T) {
 	for query, place := range map[string]string{"state=closed": "state", "kind=x": "kind", "connection=x": "connection", "hour=now": "hour", "message=x": "message"} {
 		if got := pointers(w.problem(w.call("GET", "/v1/exceptions?"+query, w.admin, ""), 400, fault.Invalid)); !slices.Equal(got, []string{place}) {
 			t.Errorf("%s: %v", query, got)
+		}
+	}
+}
+
+// covers: R9
+func TestTheLogIsReadAgain(t *testing.T) {
+	w := newWorld(t)
+	place := store.LogPlace{At: clock.FromTime(epoch), ID: ident.Receipt{7}}
+	w.resolver.replayed = receipt.Replayed{
+		LookedAt: 200, Changed: 3, Gone: 1, Effects: map[store.RereadEffect]int{store.RereadNothing: 196, store.RereadRebuilt: 2, store.RereadExcepted: 1}, Next: place,
+		Changes: []store.Reread{
+			{Receipt: ident.Receipt{4}, Changed: true, Effect: store.RereadRebuilt, Message: w.store.message.ID, From: message.Accepted, To: message.Undelivered},
+			{Receipt: ident.Receipt{5}, Effect: store.RereadNothing, Err: fault.New(fault.Unavailable, "something else holds it")},
+		},
+	}
+	ask := func(more string) string {
+		return `{"connection":"simulator","by":"ann","reason":"FAILED is documented now"` + more + `}`
+	}
+	var v ReplayView
+	w.decode(w.call("POST", "/v1/receipts/replay", w.admin, ask(`,"since":"2026-12-31T10:00:00Z","dry_run":true`)), 200, &v)
+	if v.LookedAt != 200 || v.Changed != 3 || v.Gone != 1 || v.Effects["rebuilt"] != 2 || len(v.Changes) != 2 || !v.DryRun || v.Next == nil ||
+		*v.Changes[0].Message != w.store.message.ID.String() || *v.Changes[0].From != "accepted" || *v.Changes[0].State != "undelivered" || v.Changes[1].Problem != "something else holds it" {
+		t.Errorf("%+v", v)
+	}
+	w.resolver.replayed = receipt.Replayed{}
+	w.decode(w.call("POST", "/v1/receipts/replay", w.admin, ask(`,"after":"`+*v.Next+`"`)), 200, &v)
+	want := []receipt.Replay{
+		{Connection: 1, From: store.LogPlace{At: clock.FromTime(epoch)}, Limit: replayBatch, Rereading: store.Rereading{Person: "ann (key checkout admin)", Reason: "FAILED is documented now", Dry: true}},
+		{Connection: 1, From: place, Limit: replayBatch, Rereading: store.Rereading{Person: "ann (key checkout admin)", Reason: "FAILED is documented now"}},
+	}
+	if !slices.Equal(w.resolver.replays, want) || v.Next != nil || v.Changes == nil {
+		t.Errorf("%+v, and then %+v", w.resolver.replays, v)
+	}
+	w.problem(w.call("POST", "/v1/receipts/replay", w.key(tenantB, "admin"), ask("")), 404, fault.NotFound)
+	for body, places := range map[string][]string{
+		"{}": {"#/by", "#/connection", "#/reason"}, ask(`,"since":"yesterday","after":"x"`): {"#/after", "#/since"},
+		`{"connection":"x","by":"ann","reason":"r"}`: {"#/connection"},
+	} {
+		if got := pointers(w.problem(w.call("POST", "/v1/receipts/replay", w.admin, body), 400, fault.Invalid)); !slices.Equal(got, places) {
+			t.Errorf("%s: %v", body, got)
 		}
 	}
 }
