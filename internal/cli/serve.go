@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"time"
 
 	"github.com/einmal/einmal/internal/app"
@@ -40,7 +41,14 @@ func (f gatewayFlags) options() Options {
 	}
 }
 
+// gcPercent lets the heap grow to four times what lives before it is collected, where Go's default is twice. What
+// lives in a gateway is small, and much passes through: a quarter of its CPU time went into collecting.
+const gcPercent = 300
+
 func (c *serveCmd) Run(ctx context.Context, env *Env) error {
+	if env.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 	gateway, err := env.App.Open(c.options(), env.Stderr)
 	if err != nil {
 		return err
