@@ -33,9 +33,12 @@ type SweepConfig struct {
 const (
 	defaultSweep = time.Second
 	validityScan = 1000 // rows of the queue in one look for messages that waited too long
-	// maxRounds bounds one sweep of one kind, so that a flood of one does not keep the others waiting: twenty
-	// thousand messages, or queue rows, a second.
+	// maxRounds bounds one sweep of one kind, so that a flood of one does not keep the others waiting.
 	maxRounds = 20
+	// validityRounds bounds the looks at the queue in one sweep. They find nothing as a rule, and what they cost must
+	// not grow with what waits: a queue of a million is gone through in four minutes. Until then a message that is no
+	// longer valid looks pending; no claim takes it.
+	validityRounds = 4
 )
 
 // Sweeper finds messages for which a time is over: a worker's lease, the time in which receipts may come, the
@@ -80,18 +83,18 @@ func (s *Sweeper) Stop() {
 }
 
 func (s *Sweeper) sweep(ctx context.Context) {
-	s.rounds(ctx, "lease", func() (int, bool, error) {
+	s.rounds(ctx, "lease", maxRounds, func() (int, bool, error) {
 		return s.queue(ctx, evidence.QueueLease, evidence.LeaseEnded)
 	})
-	s.rounds(ctx, "finality", func() (int, bool, error) {
+	s.rounds(ctx, "finality", maxRounds, func() (int, bool, error) {
 		return s.queue(ctx, evidence.QueueFinality, evidence.ReceiptTimeEnded)
 	})
-	s.rounds(ctx, "validity", func() (int, bool, error) { return s.validity(ctx) })
+	s.rounds(ctx, "validity", validityRounds, func() (int, bool, error) { return s.validity(ctx) })
 }
 
 // rounds goes on as long as there is more. An error ends the sweep until the next one.
-func (s *Sweeper) rounds(ctx context.Context, what string, once func() (n int, more bool, err error)) {
-	for range maxRounds {
+func (s *Sweeper) rounds(ctx context.Context, what string, most int, once func() (n int, more bool, err error)) {
+	for range most {
 		n, more, err := once()
 		s.cfg.Metrics.swept.WithLabelValues(what).Add(float64(n))
 		if err != nil && ctx.Err() == nil {
