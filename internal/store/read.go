@@ -145,8 +145,9 @@ type FeedEvent struct {
 	evidence.Event
 }
 
-// Feed gives a tenant's committed events a sequence. Events become visible out of order, so the sequence is
-// given after the commit, to whatever the outbox holds.
+// Feed gives a tenant's committed events a sequence. On a server events become visible out of order, so the sequence
+// is given after the commit, to whatever the outbox holds. Where one transaction writes at a time it is given with the
+// event, and the outbox holds only what was written while traffic waited.
 type Feed interface {
 	// Sequence gives numbers to at most limit events of the outbox and returns how many.
 	Sequence(ctx context.Context, limit int) (int, error)

@@ -29,6 +29,7 @@ type Store interface {
 type Config struct {
 	Store   Store
 	Every   time.Duration // how long an event waits for its sequence at most if nobody calls Wake; 200 ms
+	Rest    time.Duration // how long it waits at most if somebody does; 50 ms
 	Keep    time.Duration // how long the feed keeps an event; 0: for ever. The event itself stays
 	Log     *slog.Logger
 	Metrics *Metrics
@@ -36,9 +37,12 @@ type Config struct {
 
 const (
 	defaultEvery = 200 * time.Millisecond
-	batch        = 1000           // events in one transaction: a few milliseconds on the embedded store
-	trimEvery    = 24 * time.Hour // the feed is kept for weeks; a day more or less does not matter
-	trimBatch    = 10_000
+	// defaultRest is how long the sequencer rests after a round, unless there is more at once: whoever reads a feed
+	// does not see it, and many events cost little more than one.
+	defaultRest = 50 * time.Millisecond
+	batch       = 1000           // events in one transaction: a few milliseconds on the embedded store
+	trimEvery   = 24 * time.Hour // the feed is kept for weeks; a day more or less does not matter
+	trimBatch   = 10_000
 )
 
 // Sequencer is one node's relay. Any number of nodes may run one on the same store.
@@ -54,13 +58,16 @@ type Metrics struct{ sequenced prometheus.Counter }
 
 // NewMetrics makes and registers them.
 func NewMetrics(m *telemetry.Metrics) *Metrics {
-	return &Metrics{m.Counter("events_sequenced_total", "Events that were given their place in a tenant's feed.").WithLabelValues()}
+	return &Metrics{m.Counter("events_sequenced_total", "Events that left the outbox for their tenant's feed. On the embedded store they have their place there at once.").WithLabelValues()}
 }
 
 // New returns a sequencer that does nothing until it is started.
 func New(cfg Config) *Sequencer {
 	if cfg.Every == 0 {
 		cfg.Every = defaultEvery
+	}
+	if cfg.Rest == 0 {
+		cfg.Rest = defaultRest
 	}
 	return &Sequencer{cfg: cfg, wake: make(chan struct{}, 1)}
 }
@@ -93,6 +100,11 @@ func (s *Sequencer) sequence(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		s.drain(ctx)
+		select {
+		case <-time.After(s.cfg.Rest):
+		case <-ctx.Done():
+			return
+		}
 		select {
 		case <-s.wake:
 		case <-tick.C:

@@ -23,7 +23,7 @@ import (
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-var dialect = &sqlstore.Dialect{Name: "sqlite", Classify: classify}
+var dialect = &sqlstore.Dialect{Name: "sqlite", OneWriter: true, Classify: classify}
 
 // Options say where and how.
 type Options struct {

@@ -111,15 +111,12 @@ type ownedEvent struct {
 	evidence.Event
 }
 
-var (
-	insertEvents = define(`insert into event (message_id, n, tenant, at, kind, from_state, to_state, attempt, part, receipt_id, detail)
-		select * from {rows message_id bytes, n int, tenant int, at int, kind text, from_state int, to_state int, attempt int, part int, receipt_id bytes, detail text}`)
-	insertOutbox = define(`insert into outbox (message_id, n, tenant, at) select * from {rows message_id bytes, n int, tenant int, at int}`)
-)
+var insertEvents = define(`insert into event (message_id, n, tenant, at, kind, from_state, to_state, attempt, part, receipt_id, detail)
+	select * from {rows message_id bytes, n int, tenant int, at int, kind text, from_state int, to_state int, attempt int, part int, receipt_id bytes, detail text}`)
 
-// insertEvents writes events and the outbox rows by which they leave.
+// insertEvents writes events and lets them leave.
 func (t *tx) insertEvents(ctx context.Context, events []ownedEvent) error {
-	e, o := &rows{}, &rows{}
+	e, all := &rows{}, make([]leaving, 0, len(events))
 	for _, ev := range events {
 		detail := ""
 		if len(ev.Detail) > 0 {
@@ -130,11 +127,10 @@ func (t *tx) insertEvents(ctx context.Context, events []ownedEvent) error {
 			detail = string(b)
 		}
 		e.add(ev.Message, ev.N, ev.Tenant, ev.At, ev.Kind, ev.From, ev.To, ev.Attempt, ev.Part, ev.Receipt, detail)
-		o.add(ev.Message, ev.N, ev.Tenant, ev.At)
+		all = append(all, leaving{bytesOf(ev.Message), int64(ev.N), ev.Tenant, int64(ev.At)})
 	}
 	if _, err := t.exec(ctx, insertEvents, e); err != nil {
 		return err
 	}
-	_, err := t.exec(ctx, insertOutbox, o)
-	return err
+	return t.leave(ctx, all)
 }

@@ -11,6 +11,8 @@ type Dialect struct {
 	// A row lock would starve: whoever shares a row lets others share it past those who wait to change it. "": the
 	// engine has one writer.
 	LockHead string
+	// OneWriter: one transaction writes at a time, so commits become visible in their order.
+	OneWriter bool
 	// ServerClock: the server's clock is the store's; else Options.Clock is.
 	ServerClock bool
 	// Classify says what an error of the driver means for a batch.

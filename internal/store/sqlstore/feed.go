@@ -12,6 +12,8 @@ import (
 )
 
 var (
+	insertOutbox  = define(`insert into outbox (message_id, n, tenant, at) select * from {rows message_id bytes, n int, tenant int, at int}`)
+	readOutbox    = define(`select 1 from outbox limit 1`)
 	lockSequencer = define(`select value from meta where name = 'sequencer' {skip}`)
 	selectOutbox  = define(`select message_id, n, tenant, at from outbox order by message_id, n limit {1}`)
 	// A new tenant begins where the incarnation does, see feedStep.
@@ -28,12 +30,40 @@ var (
 	trimFeed    = define(`delete from feed where tenant = {1} and seq <= {2}`)
 )
 
-// leaving is an event in the outbox.
+// leaving is an event that has no place in its tenant's feed yet.
 type leaving struct {
 	message []byte
 	n       int64
 	tenant  ident.Partition
 	at      int64
+}
+
+// leave puts events into the outbox, or at once into the feed where commits become visible in their order. What is
+// in the outbox goes first, and while traffic waits nothing is numbered: what is released goes on under numbers that
+// nobody has seen.
+func (t *tx) leave(ctx context.Context, all []leaving) error {
+	if len(all) == 0 {
+		return nil
+	}
+	direct := t.s.d.OneWriter && !t.held
+	if direct {
+		err := t.query(ctx, readOutbox, nil, func(*sql.Rows) error {
+			direct = false
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if direct {
+		return t.place(ctx, all)
+	}
+	r := &rows{}
+	for _, l := range all {
+		r.add(l.message, l.n, l.tenant, l.at)
+	}
+	_, err := t.exec(ctx, insertOutbox, r)
+	return err
 }
 
 // Sequence implements store.Feed. One node does it at a time, until its commit: two would give later events of a
@@ -64,12 +94,21 @@ func (s *Store) Sequence(ctx context.Context, limit int) (int, error) {
 		if err != nil || done == 0 {
 			return err
 		}
-		return t.sequence(ctx, all)
+		if err := t.place(ctx, all); err != nil {
+			return err
+		}
+		gone := &rows{}
+		for _, l := range all {
+			gone.add(l.message, l.n)
+		}
+		_, err = t.exec(ctx, deleteOutbox, gone)
+		return err
 	})
 	return done, err
 }
 
-func (t *tx) sequence(ctx context.Context, all []leaving) error {
+// place gives events the next places in their tenants' feeds.
+func (t *tx) place(ctx context.Context, all []leaving) error {
 	counts, next := map[ident.Partition]int64{}, map[ident.Partition]int64{}
 	for _, l := range all {
 		counts[l.tenant]++
@@ -90,16 +129,12 @@ func (t *tx) sequence(ctx context.Context, all []leaving) error {
 	if err != nil {
 		return err
 	}
-	feed, gone := &rows{}, &rows{}
+	feed := &rows{}
 	for _, l := range all {
 		next[l.tenant]++
 		feed.add(l.tenant, next[l.tenant], l.message, l.n, l.at)
-		gone.add(l.message, l.n)
 	}
-	if _, err := t.exec(ctx, insertFeed, feed); err != nil {
-		return err
-	}
-	_, err = t.exec(ctx, deleteOutbox, gone)
+	_, err = t.exec(ctx, insertFeed, feed)
 	chaos.At(chaos.FeedWritten)
 	return err
 }

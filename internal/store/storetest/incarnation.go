@@ -181,7 +181,7 @@ func testRelease(t *testing.T, h Harness) {
 	must(t, err)
 	feed, err := w.After(ctx, w.tenant, 1<<40, 100)
 	must(t, err)
-	if len(feed) < 4 || feed[0].Seq != 1<<40+1 {
+	if len(feed) < 3 || feed[0].Seq != 1<<40+1 { // two messages in doubt, a new one, and what had no number before
 		t.Errorf("the feed goes on with %+v", feed)
 	}
 	left := g.m.left()
