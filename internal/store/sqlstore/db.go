@@ -150,13 +150,23 @@ func (t *tx) exec(ctx context.Context, q *template, r *rows, scalars ...any) (in
 	if len(q.columns) > 0 && r.len() == 0 {
 		return 0, nil
 	}
-	res, err := t.e.ExecContext(ctx, q.sql(t.s.d, r.len()), r.args(q, t.s.d, plainAll(scalars))...)
+	n, err := t.execute(ctx, q, r, plainAll(scalars))
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", q.name(), err)
 	}
-	n, err := res.RowsAffected()
 	t.changed = t.changed || n > 0
-	return n, err
+	return n, nil
+}
+
+func (t *tx) execute(ctx context.Context, q *template, r *rows, scalars []any) (int64, error) {
+	if w, ok := t.e.(*statements); ok && q.writesRows() {
+		return w.each(ctx, q.byRow(), r, scalars)
+	}
+	res, err := t.e.ExecContext(ctx, q.sql(t.s.d, r.len()), r.args(q, t.s.d, scalars)...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
 }
 
 // patientRead ends a question that the server does not answer at all. It is longer than its own statement_timeout.

@@ -13,16 +13,18 @@ import (
 //	{1}, {2}, …           scalar parameters, in any order and as often as wanted
 //	{update}, {share}, {skip}   row locks: FOR UPDATE, FOR SHARE, FOR UPDATE SKIP LOCKED
 //
-// PostgreSQL gets the rows as one array a column (unnest), before the scalars. SQLite gets a VALUES list, padded
-// with rows of NULL to a power of two, so that a few prepared statements serve every size; its parameters are
-// bare marks in the order of the text, since the driver looks a numbered one up by its name, which for a batch
-// costs more than everything else.
+// PostgreSQL gets the rows as one array a column (unnest), before the scalars. SQLite writes row by row (rowForm), and
+// for everything else gets a VALUES list, padded with rows of NULL to a power of two, so that a few prepared statements
+// serve every size; its parameters are bare marks in the order of the text, since the driver looks a numbered one up by
+// its name, which for a batch costs more than everything else.
 type template struct {
 	text    string
 	pieces  []piece
 	columns []column
 	writes  bool     // it changes what it returns
 	built   sync.Map // cacheKey → SQL
+	once    sync.Once
+	single  *rowForm
 }
 
 // piece is a stretch of a statement: text, the rows, or a scalar.
