@@ -54,7 +54,7 @@ func Parse(raw, region string) (Number, error) {
 	// A number in local form may become another one when its international form is read: of one that begins
 	// with several zeros, for example, one is lost each time. The form that stays is the number's.
 	for range maxReadings {
-		n, err := plan.Parse(digits, region)
+		n, err := read(digits, region)
 		if err != nil {
 			return Number{}, planError(err)
 		}
