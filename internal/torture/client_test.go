@@ -25,11 +25,10 @@ const maxTries = 5
 func (l *load) shoot(s *shot) {
 	for range maxTries {
 		var a answer
-		asked := time.Now()
 		status := l.call(http.MethodPost, "/v1/messages", s.key, body(&s.of.Ask, s.of.brief), &a)
 		switch {
 		case status == http.StatusCreated || status == http.StatusOK:
-			l.told(s, status, &a, asked)
+			l.told(s, status, &a)
 			l.afterwards(s, a.Message.ID)
 			return
 		case status == 0:
@@ -44,10 +43,10 @@ func (l *load) shoot(s *shot) {
 	l.leave(s)
 }
 
-func (l *load) told(s *shot, status int, a *answer, asked time.Time) {
+func (l *load) told(s *shot, status int, a *answer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.acks = append(l.acks, check.Ack{Ask: &s.of.Ask, Key: s.key, Status: status, Message: a.Message.ID, Decision: a.Decision.ID, At: asked})
+	l.acks = append(l.acks, check.Ack{Ask: &s.of.Ask, Key: s.key, Status: status, Message: a.Message.ID, Decision: a.Decision.ID, At: time.Now()})
 }
 
 func (l *load) leave(s *shot) {

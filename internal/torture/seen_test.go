@@ -41,7 +41,10 @@ type told map[string]int
 
 // settled reports whether nothing is pending or being sent, every receipt of the message centre is known, and whatever
 // only a person can settle waits for one.
-func (w *world) settled() bool {
+func (w *world) settled() bool { return w.settledBy(w.readLedger()) }
+
+// settledBy is settled as far as these lines of the ledger go.
+func (w *world) settledBy(ledger []simulator.Entry) bool {
 	messages, ok := listed[shown](w.load, "/v1/messages")
 	reported := map[string]bool{}
 	for _, m := range messages {
@@ -57,7 +60,7 @@ func (w *world) settled() bool {
 	}
 	stored, told, ok := w.receipts()
 	odd := 0
-	for _, e := range w.readLedger() {
+	for _, e := range ledger {
 		if e.Outcome != simulator.Accepted {
 			continue
 		}

@@ -25,12 +25,14 @@ type engine struct {
 	url    string // value of "store" in the configuration
 	shared bool   // several nodes may work on it at the same time
 	open   func() (store.Store, error)
+	// copy takes a copy while a gateway works; what it returns puts that in the store's place.
+	copy func(w *world, p *process) (putBack func())
 }
 
 // engines are the stores that every test here runs on, given the data folder.
 var engines = map[string]func(t *testing.T, data string) engine{
 	"sqlite": func(_ *testing.T, data string) engine {
-		return engine{url: "sqlite", open: func() (store.Store, error) {
+		return engine{url: "sqlite", copy: copySQLite, open: func() (store.Store, error) {
 			return sqlite.Open(context.Background(), sqlite.Options{Path: filepath.Join(data, "einmal.db")})
 		}}
 	},
@@ -207,6 +209,25 @@ const mostShown = 40
 // check holds everything against everything and returns it. The gateways have ended.
 func (w *world) check() *check.History {
 	w.Helper()
+	h := w.read()
+	w.compare(h)
+	return h
+}
+
+// compare shows what contradicts.
+func (w *world) compare(h *check.History) {
+	w.Helper()
+	for i, v := range check.All(h) {
+		if w.Error(v); i == mostShown {
+			w.Error("and more")
+			break
+		}
+	}
+}
+
+// read gathers what clients, the store and the message centre know.
+func (w *world) read() *check.History {
+	w.Helper()
 	h := w.load.history()
 	keys, err := secret.OpenFolder(filepath.Join(w.dir, "node", "keys"))
 	must(w, err)
@@ -220,12 +241,6 @@ func (w *world) check() *check.History {
 	h.Tenant, err = s.EnsureTenant(context.Background(), "default")
 	must(w, err)
 	must(w, h.Read(context.Background(), s))
-	for i, v := range check.All(h) {
-		if w.Error(v); i == mostShown {
-			w.Error("and more")
-			break
-		}
-	}
 	w.tellsNothing(h)
 	w.tell(h)
 	return h

@@ -169,8 +169,9 @@ func (z *settling) apply(n *store.News, c *caseRow) error {
 	return nil
 }
 
-// waits are the kinds of evidence that have to wait for a release.
-var waits = map[evidence.Kind]bool{evidence.Cancel: true, evidence.ValidityEnded: true, evidence.Requeued: true}
+// waits are the kinds of evidence that have to wait for a release: wishes, and ends of times that would call a
+// message unsent.
+var waits = map[evidence.Kind]bool{evidence.Cancel: true, evidence.ValidityEnded: true, evidence.LeaseEnded: true, evidence.Requeued: true}
 
 func evidenceFault(err error, s message.State) error {
 	switch {

@@ -103,7 +103,7 @@ func testBehindIsHeld(t *testing.T, h Harness) {
 	if claims := w.claim(10); len(claims) != 0 {
 		t.Errorf("%d messages are claimed", len(claims))
 	}
-	for _, kind := range []evidence.Kind{evidence.Cancel, evidence.ValidityEnded, evidence.Requeued} {
+	for _, kind := range []evidence.Kind{evidence.Cancel, evidence.ValidityEnded, evidence.LeaseEnded, evidence.Requeued} {
 		if s := w.settle(about(g.waits, evidence.Evidence{Kind: kind}))[0]; fault.CodeOf(s.Err) != fault.Unavailable || s.Err == nil {
 			t.Errorf("evidence of kind %d is taken: %v", kind, s.Err)
 		}

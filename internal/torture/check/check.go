@@ -39,7 +39,7 @@ type Ack struct {
 	Status   int
 	Message  ident.Message
 	Decision ident.Decision
-	At       time.Time
+	At       time.Time // when the client had it
 }
 
 // Message is a stored message with its history.
@@ -107,7 +107,8 @@ func Invariants() []Invariant {
 		{"I1", I1AckedExists}, {"I1", I1ActsStand}, {"I2", I2OneMessage}, {"I3", I3OneAccept}, {"I4", I4LedgerIsKnown},
 		{"I5", I5NoBlindRetry}, {"I6", I6NothingStuck}, {"I7", I7NothingFalse}, {"I7", I7WholeTexts}, {"I8", I8HistoriesAreWhole},
 		{"I9", I9OneAttemptOneAccept}, {"I11", I11AllOrNone}, {"I11", I11Runs}, {"I13", I13ReceiptsHaveEffect},
-		{"I13", I13ExceptionsAreTrue}, {"I16", I16InTime}, {"I19", I19NoJumpUnseen}, {"D6", D6InForce}, {"D19", D19StopsHold},
+		{"I13", I13ExceptionsAreTrue}, {"I16", I16InTime}, {"I19", I19NoJumpUnseen}, {"I19", I19NothingAgain},
+		{"D6", D6InForce}, {"D19", D19StopsHold},
 	}
 }
 
