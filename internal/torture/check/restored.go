@@ -78,8 +78,8 @@ func (h *History) Rest() *History {
 func (r *History) takeLedger(h *History) (dropped map[string]bool) {
 	dropped = map[string]bool{}
 	for _, l := range h.find().lines {
-		lost := l.attempt == nil && h.forgotten(clock.FromTime(l.At))
-		if lost || slices.ContainsFunc(h.about(l.ask), h.doubted) {
+		forgotten := l.attempt == nil && h.forgotten(clock.FromTime(l.At))
+		if forgotten || l.message != nil && h.doubted(l.message) {
 			dropped[l.MessageID] = true
 			continue
 		}
