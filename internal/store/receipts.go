@@ -48,7 +48,10 @@ type ReceiptLog interface {
 	// those whose grace is over (waited).
 	DueReceipts(ctx context.Context, limit int) ([]DueReceipt, error)
 	// PostponeReceipts puts off receipts that could not be settled, so that those behind them have their turn.
-	PostponeReceipts(ctx context.Context, ids []ident.Receipt, d time.Duration) error
+	PostponeReceipts(ctx context.Context, rs []Postponed) error
+	// GiveUpReceipts takes receipts off the list that could not be settled however often it was tried, and tells a
+	// person. They stay in the log, and can be read again.
+	GiveUpReceipts(ctx context.Context, rs []*LoggedReceipt, detail string) error
 	// FinishReceipts takes receipts off the list that need no effect, such as inbound messages.
 	FinishReceipts(ctx context.Context, ids []ident.Receipt) error
 	// AwaitedIDs lists the message ids of a connection's attempts whose messages may still get a receipt, looking at
@@ -68,6 +71,13 @@ type AwaitedID struct {
 type DueReceipt struct {
 	LoggedReceipt
 	Waited bool // it was settled as waiting, and its grace is over
+	Tries  int  // how often it was put off
+}
+
+// Postponed is a receipt that is put off.
+type Postponed struct {
+	ID  ident.Receipt
+	For time.Duration
 }
 
 // NewsOf is a stored receipt as Settle takes it. Whether the connection echoes our reference is the caller's to

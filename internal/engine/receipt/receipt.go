@@ -19,7 +19,8 @@ import (
 type Store interface {
 	store.Settler
 	DueReceipts(ctx context.Context, limit int) ([]store.DueReceipt, error)
-	PostponeReceipts(ctx context.Context, ids []ident.Receipt, d time.Duration) error
+	PostponeReceipts(ctx context.Context, rs []store.Postponed) error
+	GiveUpReceipts(ctx context.Context, rs []*store.LoggedReceipt, detail string) error
 	FinishReceipts(ctx context.Context, ids []ident.Receipt) error
 	AwaitedIDs(ctx context.Context, connection int64, from store.Cursor, scan int) ([]store.AwaitedID, store.Cursor, error)
 	Meta(ctx context.Context, name string) (string, error)
@@ -170,7 +171,7 @@ func (w *Worker) sweepLoop(ctx context.Context) {
 	}
 }
 
-// sweep goes on as long as there is more and something is settled.
+// sweep goes on as long as there is more and something leaves the list's front.
 func (w *Worker) sweep(ctx context.Context) {
 	for range maxRounds {
 		due, err := w.cfg.Store.DueReceipts(ctx, maxBatch)

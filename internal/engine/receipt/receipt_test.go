@@ -30,7 +30,9 @@ type list struct {
 	due      []store.DueReceipt
 	batches  [][]store.News
 	finished []ident.Receipt
-	putOff   []ident.Receipt
+	putOff   []store.Postponed
+	givenUp  []ident.Receipt
+	away     error // of a store that keeps nothing
 	answer   func(news []store.News) ([]store.Settled, error)
 	awaited  [][]store.AwaitedID // pages of connection 1
 	meta     map[string]string
@@ -66,11 +68,27 @@ func (l *list) DueReceipts(_ context.Context, limit int) ([]store.DueReceipt, er
 	return slices.Clone(l.due[:min(limit, len(l.due))]), nil
 }
 
-func (l *list) PostponeReceipts(_ context.Context, ids []ident.Receipt, d time.Duration) error {
+func (l *list) PostponeReceipts(_ context.Context, rs []store.Postponed) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if d == putOff {
-		l.putOff = append(l.putOff, ids...)
+	if l.away != nil {
+		return l.away
+	}
+	l.putOff = append(l.putOff, rs...)
+	for _, p := range rs {
+		l.due = slices.DeleteFunc(l.due, func(d store.DueReceipt) bool { return d.ID == p.ID })
+	}
+	return nil
+}
+
+func (l *list) GiveUpReceipts(_ context.Context, rs []*store.LoggedReceipt, detail string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.away != nil || detail == "" {
+		return l.away
+	}
+	for _, r := range rs {
+		l.givenUp = append(l.givenUp, r.ID)
 	}
 	return nil
 }
@@ -274,8 +292,8 @@ func TestAPoisonedReceiptStandsAlone(t *testing.T) {
 		return make([]store.Settled, len(n)), nil
 	}
 	w, _ := worker(l)
-	if n := w.settle(t.Context(), batch); n != 2 {
-		t.Errorf("%d of 3 had their effect, want 2", n)
+	if n := w.settle(t.Context(), batch); n != 3 || len(slices.Concat(l.batches...)) != 2 || len(l.putOff) != 1 || l.putOff[0].ID != batch[1].ID {
+		t.Errorf("%d of 3 are out of the way, want all; put off are %v", n, l.putOff)
 	}
 }
 
@@ -298,27 +316,13 @@ func TestEffectsAreCounted(t *testing.T) {
 	}
 	committed := 0
 	w.cfg.Committed = func() { committed++ }
-	if n := w.settle(t.Context(), batch); n != 5 || committed != 1 {
-		t.Errorf("%d had an effect, told %d times, want 5 and once", n, committed)
+	if n := w.settle(t.Context(), batch); n != 6 || committed != 1 || len(l.putOff) != 1 {
+		t.Errorf("%d are out of the way, told %d times, want 6 and once; put off are %v", n, committed, l.putOff)
 	}
 	for _, e := range []string{"applied", "repeated", "waiting", "known", "exception", "failed"} {
 		if !shows(metrics, `einmal_receipts_total{connection="carrier",effect="`+e+`",simulated="false"} 1`) {
 			t.Errorf("the effect %q was not counted", e)
 		}
-	}
-}
-
-// Receipts that meet a defect do not keep those behind them from their turn; one that met a lock is tried soon.
-func TestDefectsArePutOff(t *testing.T) {
-	l := newList()
-	w, _ := worker(l)
-	batch := []store.DueReceipt{{LoggedReceipt: *logged(provider.KindReceipt)}, {LoggedReceipt: *logged(provider.KindReceipt)}}
-	l.answer = func([]store.News) ([]store.Settled, error) {
-		return []store.Settled{{Err: fault.New(fault.Unavailable, "locked")}, {Err: fault.New(fault.Internal, "defect")}}, nil
-	}
-	w.settle(t.Context(), batch)
-	if !slices.Equal(l.putOff, []ident.Receipt{batch[1].ID}) {
-		t.Errorf("put off: %v", l.putOff)
 	}
 }
 

@@ -2,7 +2,6 @@ package receipt
 
 import (
 	"context"
-	"time"
 
 	"github.com/einmal/einmal/internal/domain/evidence"
 	"github.com/einmal/einmal/internal/ground/chaos"
@@ -11,8 +10,8 @@ import (
 	"github.com/einmal/einmal/internal/store"
 )
 
-// settle gives a batch its effect and returns how many have one now. What fails stays on the list of work: the
-// log has it, and the sweep comes by again.
+// settle gives a batch its effect and returns how many are in nobody's way any more: they have one now, or were put
+// aside. What fails stays on the list of work: the log has it, and the sweep comes by again.
 func (w *Worker) settle(ctx context.Context, batch []store.DueReceipt) int {
 	var news []store.News
 	var others []ident.Receipt
@@ -24,11 +23,12 @@ func (w *Worker) settle(ctx context.Context, batch []store.DueReceipt) int {
 			others = append(others, r.ID)
 		}
 	}
-	n := w.settleNews(ctx, news) + w.finish(ctx, others)
+	failed := map[ident.Receipt]error{}
+	n := w.settleNews(ctx, news, failed) + w.finish(ctx, others)
 	if n > 0 && w.cfg.Committed != nil {
 		w.cfg.Committed()
 	}
-	return n
+	return n + w.putAside(ctx, batch, failed)
 }
 
 // news is a stored receipt as the store takes it.
@@ -39,8 +39,9 @@ func (w *Worker) news(r *store.DueReceipt) store.News {
 	return n
 }
 
-// settleNews settles receipts. One that the store cannot take is found by settling each alone.
-func (w *Worker) settleNews(ctx context.Context, news []store.News) int {
+// settleNews settles receipts, and says which of them failed alone. One that the store cannot take is found by
+// settling each alone; a store that is away takes none, and that is no receipt's fault.
+func (w *Worker) settleNews(ctx context.Context, news []store.News, failed map[ident.Receipt]error) int {
 	if len(news) == 0 {
 		return 0
 	}
@@ -48,54 +49,33 @@ func (w *Worker) settleNews(ctx context.Context, news []store.News) int {
 	switch {
 	case err == nil:
 		chaos.At(chaos.OutcomeCommitted)
-		return w.settled(ctx, news, settled)
+		return w.settled(ctx, news, settled, failed)
 	case fault.CodeOf(err) != fault.Internal || len(news) == 1:
 		w.logError(ctx, "receipts could not be settled; they stay on the list of work", err, "count", len(news))
 		if fault.CodeOf(err) == fault.Internal {
-			w.postpone(ctx, news)
+			failed[news[0].Receipt.ID] = err
 		}
 		return 0
 	}
 	n := 0
 	for i := range news {
-		n += w.settleNews(ctx, news[i:i+1])
+		n += w.settleNews(ctx, news[i:i+1], failed)
 	}
 	return n
 }
 
-func (w *Worker) settled(ctx context.Context, news []store.News, settled []store.Settled) int {
+func (w *Worker) settled(ctx context.Context, news []store.News, settled []store.Settled, failed map[ident.Receipt]error) int {
 	n := 0
-	var failed []store.News
 	for i, s := range settled {
 		w.cfg.Metrics.receipt(w.cfg.Connections[news[i].Connection], effect(&news[i], &s))
 		if s.Err != nil {
 			w.logError(ctx, "a receipt could not be settled; it stays on the list of work", s.Err, "receipt", news[i].Receipt.ID.String())
-			if fault.CodeOf(s.Err) == fault.Internal {
-				failed = append(failed, news[i])
-			}
+			failed[news[i].Receipt.ID] = s.Err
 			continue
 		}
 		n++
 	}
-	w.postpone(ctx, failed)
 	return n
-}
-
-// putOff is how long a receipt that meets a defect lets those behind it go first.
-const putOff = time.Minute
-
-// postpone lets others have their turn. Should it fail as well, the list stays as it was.
-func (w *Worker) postpone(ctx context.Context, news []store.News) {
-	if len(news) == 0 {
-		return
-	}
-	ids := make([]ident.Receipt, len(news))
-	for i, n := range news {
-		ids[i] = n.Receipt.ID
-	}
-	if err := w.cfg.Store.PostponeReceipts(ctx, ids, putOff); err != nil {
-		w.logError(ctx, "receipts could not be put off", err, "count", len(ids))
-	}
 }
 
 // effect names what a receipt did, for the metrics.

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"time"
 
+	"github.com/einmal/einmal/internal/domain/exception"
 	"github.com/einmal/einmal/internal/ground/chaos"
 	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/store"
@@ -82,7 +83,7 @@ func (t *tx) logReceipts(ctx context.Context, rs []*store.LoggedReceipt, retryAf
 	})
 }
 
-var dueReceipts = define(`select ` + receiptColumns + `, i.waited from intake i join receipt p on p.id = i.receipt_id
+var dueReceipts = define(`select ` + receiptColumns + `, i.waited, i.tries from intake i join receipt p on p.id = i.receipt_id
 	where i.due_at <= {1} order by i.due_at, i.receipt_id limit {2}`)
 
 // DueReceipts implements store.ReceiptLog.
@@ -94,32 +95,60 @@ func (s *Store) DueReceipts(ctx context.Context, limit int) ([]store.DueReceipt,
 	}
 	var due []store.DueReceipt
 	err = t.query(ctx, dueReceipts, nil, func(res *sql.Rows) error {
-		var waited int
-		r, err := scanReceipt(res, &waited)
+		var waited, tries int
+		r, err := scanReceipt(res, &waited, &tries)
 		if err == nil {
-			due = append(due, store.DueReceipt{LoggedReceipt: *r, Waited: waited == 1})
+			due = append(due, store.DueReceipt{LoggedReceipt: *r, Waited: waited == 1, Tries: tries})
 		}
 		return err
 	}, now, limit)
 	return due, unavailable(err)
 }
 
-var postponeIntake = define(`update intake set due_at = {1} from {rows id bytes} where intake.receipt_id = r.id`)
+var postponeIntake = define(`update intake set due_at = r.due_at, tries = intake.tries + 1 from {rows id bytes, due_at int} where intake.receipt_id = r.id`)
 
 // PostponeReceipts implements store.ReceiptLog.
-func (s *Store) PostponeReceipts(ctx context.Context, ids []ident.Receipt, d time.Duration) error {
-	r := &rows{}
-	for _, id := range ids {
-		r.add(id)
-	}
+func (s *Store) PostponeReceipts(ctx context.Context, rs []store.Postponed) error {
 	return s.once(ctx, func(t *tx) error {
 		now, err := t.now(t.ctx)
 		if err != nil {
 			return err
 		}
-		_, err = t.exec(t.ctx, postponeIntake, r, now.Add(d))
+		r := &rows{}
+		for _, p := range rs {
+			r.add(p.ID, now.Add(p.For))
+		}
+		_, err = t.exec(t.ctx, postponeIntake, r)
 		return err
 	})
+}
+
+// GiveUpReceipts implements store.ReceiptLog. It touches nothing but the list of work and the exceptions: what a
+// receipt failed at may be anything else.
+func (s *Store) GiveUpReceipts(ctx context.Context, rs []*store.LoggedReceipt, detail string) error {
+	news := make([]store.News, len(rs))
+	for i, r := range rs {
+		news[i] = store.NewsOf(r)
+	}
+	return s.once(ctx, func(t *tx) error { return newSettling(t, store.Rules{}, news).giveUp(t.ctx, detail) })
+}
+
+func (z *settling) giveUp(ctx context.Context, detail string) error {
+	if err := z.lockIntake(ctx); err != nil {
+		return err
+	}
+	if err := z.readClock(ctx); err != nil {
+		return err
+	}
+	for i := range z.news {
+		if !z.out[i].Known {
+			z.except(&z.news[i], exception.Unreadable, detail)
+		}
+	}
+	if err := z.writeIntake(ctx); err != nil {
+		return err
+	}
+	return z.writeExceptions(ctx)
 }
 
 // FinishReceipts implements store.ReceiptLog.

@@ -10,7 +10,6 @@ import (
 	"github.com/einmal/einmal/internal/domain/exception"
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/domain/message"
-	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/store"
 )
 
@@ -221,15 +220,6 @@ func testExceptionsAreGrouped(t *testing.T, h Harness) {
 		news = append(news, n)
 	}
 	w.settle(news...)
-	late := w.receipt("late", -1, "delivered", 98)
-	w.advance(6 * time.Second)
-	if due, err := w.DueReceipts(context.Background(), 10); err != nil || len(due) != 1 {
-		t.Fatalf("%d receipts are due: %v", len(due), err)
-	}
-	must(t, w.PostponeReceipts(context.Background(), []ident.Receipt{late.Receipt.ID}, time.Minute))
-	if due, err := w.DueReceipts(context.Background(), 10); err != nil || len(due) != 0 {
-		t.Errorf("a receipt that was put off is due: %v", err)
-	}
 	all, err := w.Exceptions(context.Background(), w.tenant, store.ExceptionFilter{}, store.Page{Limit: 100})
 	must(t, err)
 	if len(all) != 30 || all[0].GroupCount != 30 || all[0].State != exception.Open {

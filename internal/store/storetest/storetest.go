@@ -131,6 +131,8 @@ var exceptionTests = map[string]func(*testing.T, Harness){
 	"RereadMoves":          testRereadMoves,
 	"RereadOthers":         testRereadOthers,
 	"RereadConflicts":      testRereadConflicts,
+	"FailedReceiptsWait":   testFailedReceiptsWait,
+	"FailedGivenUp":        testFailedReceiptsAreGivenUp,
 }
 
 func runAll(t *testing.T, h Harness, tests map[string]func(*testing.T, Harness)) {
