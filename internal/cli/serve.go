@@ -105,7 +105,7 @@ func (c *serveCmd) announce(env *Env, r Running) {
 	s := env.style()
 	_, _ = fmt.Fprintf(env.Stdout, "%s in %d ms on http://%s\n", s.good("ready"), took, r.Listen)
 	if r.Simulated {
-		_, _ = fmt.Fprintln(env.Stdout, "messages go to a simulated carrier on this machine: no text leaves it")
+		_, _ = fmt.Fprintf(env.Stdout, "messages go to a simulated carrier on this machine: no text leaves it; its handsets: http://%s/handset/NUMBER\n", r.Listen)
 	}
 	_, _ = fmt.Fprintf(env.Stdout, "store: %s, policy: %s, data: %s, mark: %s, admin key: in %s\n", r.Store, r.Policy, r.Data, r.Mark, r.AdminKeyFile)
 	if r.Held != "" {
