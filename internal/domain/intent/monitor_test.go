@@ -137,6 +137,23 @@ func TestUnnamedAndUnanswered(t *testing.T) {
 	}
 }
 
+// However often it is repeated, each that is let through has a decision of its own: it has a message of its own.
+//
+// covers: X3, I11
+func TestWhatIsLetThroughIsNoStorm(t *testing.T) {
+	w := newWorld()
+	ask := func() Result {
+		r := monitored(&Request{Tenant: 1, Purpose: purposes[1], To: number("+12025550143"), Event: Event{ID: "a"}})
+		return w.decide(seal(r, "text"))[0]
+	}
+	first := ask()
+	for i := range 2 * RunAbove {
+		if res := ask(); res.Kind != Decided || res.Decision.Action != Allow || res.Decision.Compared != first.Decision.Message.ID {
+			t.Fatalf("repeat %d: %+v", i, res)
+		}
+	}
+}
+
 // A request that names no purpose is told from others by all that it has.
 //
 // covers: D1, D18

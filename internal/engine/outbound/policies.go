@@ -24,6 +24,9 @@ type policies struct {
 	store   Store
 	current atomic.Pointer[inForce]
 	mu      sync.Mutex // held while the store is asked, so that one asks for all
+	// read are the versions that were read before, by their ids; nil: this release cannot read it. A stored version
+	// never changes.
+	read map[string]*policy.Policy
 }
 
 // inForce is a policy with what its requests are also compared under.
@@ -96,11 +99,24 @@ func (p *policies) before(ctx context.Context, head store.PolicyVersion) ([]*pol
 		if v.N >= head.N {
 			continue
 		}
-		if parsed, wrong := policy.Parse(v.ID(), v.Source); wrong == nil {
+		if parsed := p.parsed(v); parsed != nil {
 			earlier = append(earlier, parsed)
 		}
 	}
 	return earlier, nil
+}
+
+// parsed reads a version once.
+func (p *policies) parsed(v store.PolicyVersion) *policy.Policy {
+	known, there := p.read[v.ID()]
+	if !there {
+		known, _ = policy.Parse(v.ID(), v.Source)
+		if p.read == nil {
+			p.read = map[string]*policy.Policy{}
+		}
+		p.read[v.ID()] = known
+	}
+	return known
 }
 
 // olderDefinitions collects the definitions of keys that earlier versions had. Versions may be many; definitions are few:

@@ -94,6 +94,19 @@ func TestOlderDefinitionsThatNeedMore(t *testing.T) {
 	}
 }
 
+// A version that was read is not read again: versions may be many, and all wait for the first after a change.
+func TestVersionsAreReadOnce(t *testing.T) {
+	b := newBench(t)
+	b.put("event.id", "event.id, sender")
+	b.submit(order("A-1"))
+	first := b.policies.read["shop@2"]
+	b.store.put(keyedBy(4, "event.id"))
+	b.submit(order("A-2"))
+	if first == nil || b.policies.read["shop@2"] != first || b.policies.read["shop@3"] == nil {
+		t.Errorf("read: %v", b.policies.read)
+	}
+}
+
 // BenchmarkPolicyLoaded is what a node pays once for each new policy, with the most versions that it reads.
 func BenchmarkPolicyLoaded(b *testing.B) {
 	m := newMemory()
