@@ -169,11 +169,15 @@ func (c *policyApplyCmd) Run(ctx context.Context, env *Env) error {
 }
 
 type policyShowCmd struct {
-	Version string `arg:"" optional:"" default:"current" help:"Such as shop@7."`
+	Version string `arg:"" optional:"" default:"current" help:"Such as shop@7; builtin is this release's own, which needs no gateway."`
 	clientFlags
 }
 
 func (c *policyShowCmd) Run(ctx context.Context, env *Env) error {
+	if c.Version == policy.Builtin().Name {
+		_, err := env.Stdout.Write(policy.BuiltinSource())
+		return err
+	}
 	gateway, err := c.client(env)
 	if err != nil {
 		return err

@@ -182,6 +182,9 @@ func TestPolicyShowAndList(t *testing.T) {
 			t.Errorf("%v: %d %q %q", args, code, out, errs)
 		}
 	}
+	if code, out, _ := m.run("policy", "show", "builtin"); code != exitDone || out != string(policy.BuiltinSource()) {
+		t.Errorf("%d %s", code, out)
+	}
 	code, out, _ := m.run("policy", "list")
 	if code != exitDone || !strings.Contains(out, "shop@7     2026-12-31 10:00:00.000  yes       ann") || !strings.Contains(out, "builtin@1  -                        -") || !strings.Contains(out, "there are more") {
 		t.Errorf("%d %s", code, out)

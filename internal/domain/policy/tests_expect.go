@@ -23,7 +23,7 @@ const (
 	expectOf      = "of"
 )
 
-// ExpectedActions, ExpectedClasses and ExpectedReasons are the words that expectations may use.
+// ExpectedActions are the actions that expectations may name.
 func ExpectedActions() []string { return expectActions }
 
 // ExpectedClasses are the classes.

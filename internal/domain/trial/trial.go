@@ -81,7 +81,17 @@ func runTest(p *policy.Policy, t *policy.Test) Result {
 // answer is what a request got: a decision, or a refusal.
 type answer struct {
 	intent.Decision
+	unnamed bool   // the request names no purpose, and no rule is for it
 	invalid string // what is missing or wrong; "": nothing
+}
+
+// decided is the action that deduplication decides on, whatever the policy's mode does with it: a file keeps its tests
+// when its mode is switched. What names no purpose is monitored in every mode.
+func (a *answer) decided() intent.Action {
+	if a.Would != 0 && !a.unnamed {
+		return a.Would
+	}
+	return a.Action
 }
 
 // why is the decision's explanation, in which messages are known by their requests.
@@ -103,7 +113,7 @@ func (w *world) meets(e *policy.Expectation, a *answer) bool {
 	if e.Invalid || a.invalid != "" {
 		return e.Invalid && a.invalid != ""
 	}
-	action := a.Action
+	action := a.decided()
 	if e.Would {
 		action = a.Would
 	}

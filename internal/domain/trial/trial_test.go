@@ -135,8 +135,29 @@ tests:
       - {at: 1s, purpose: order, event: {id: A-1, version: "1"}}
       - {at: 2s, purpose: order, event: {id: A-1, version: "1"}}
       - {at: 2s, text: "hello"}
-    expect: [allow new_intent, would suppress technical_duplicate of 1, allow technical_duplicate same_intent_pending of 1, invalid]
+    expect: [allow new_intent, would suppress technical_duplicate of 1, suppress technical_duplicate same_intent_pending of 1, invalid]
 `)
+	enforced := strings.Replace(source, "mode: monitor", "mode: enforce", 1)
+	for name, c := range map[string]struct {
+		source, expect string
+		fails          bool
+	}{
+		"only monitored":              {source, "would suppress", false},
+		"whatever the mode":           {source, "suppress", false},
+		"enforced":                    {enforced, "suppress", false},
+		"enforced, and so not would":  {enforced, "would suppress", true},
+		"let through is no new one":   {source, "allow new_intent", true},
+		"what is decided is no allow": {source, "allow", true},
+	} {
+		results := run(t, c.source+"tests: [{name: a, send: [{at: 0s, purpose: alert, event: {id: A}}, {at: 1s, purpose: alert, event: {id: A}}], expect: [allow, "+c.expect+"]}]\n")
+		if results[0].Failed() != c.fails {
+			t.Errorf("%s: %+v", name, results[0].Differences)
+		}
+	}
+	unnamed := strings.Replace(source, "unnamed: refuse", "unnamed: allow", 1)
+	if r := run(t, unnamed+"tests: [{name: a, send: [{at: 0s, text: x}, {at: 1s, text: x}], expect: [allow, suppress]}]\n"); !r[0].Failed() {
+		t.Error("what names no purpose is not held back in any mode")
+	}
 }
 
 // What went otherwise is told with its line, what was expected and why it is as it is.

@@ -86,7 +86,7 @@ func (w *world) send(s *policy.Send) answer {
 		delete(w.register, r.Keys.Unanswered)
 	}
 	w.sent = append(w.sent, made)
-	return answer{Decision: d}
+	return answer{Decision: d, unnamed: r.Purpose.Unnamed}
 }
 
 // request is a request of a test, ready to be decided; invalid says what is missing or wrong in it.
