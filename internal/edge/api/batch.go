@@ -93,7 +93,8 @@ func readIntended(v strictjson.Value, who principal) intended {
 			d.wrong(pointer, "%s", keyProblem(key))
 		}
 	}})
-	in.submission.Tenant, in.submission.Caller, in.submission.IdempotencyKey = who.Tenant, who.Key, key
+	// Rules of the policy see no headers here: those of a batch belong to none of its messages.
+	in.submission.Tenant, in.submission.Caller, in.submission.CallerName, in.submission.IdempotencyKey = who.Tenant, who.Key, who.Name, key
 	in.err = d.fault()
 	return in
 }

@@ -57,6 +57,9 @@ func TestABatchAnswersEachMessage(t *testing.T) {
 		taken[1].Tenant != tenantA || taken[1].Caller == "" || !taken[3].DryRun {
 		t.Errorf("%+v", taken)
 	}
+	if taken[1].CallerName == "" || taken[1].Header != nil || taken[4].CallerName == "" || taken[4].Header["Authorization"] == nil {
+		t.Errorf("what rules of the policy see: %q %v, alone %q %v", taken[1].CallerName, taken[1].Header, taken[4].CallerName, taken[4].Header)
+	}
 	if _, there := taken[1].Canonical["idempotency_key"]; there || len(taken[1].Canonical) != len(taken[4].Canonical) {
 		t.Error("the key is part of what it is compared over: the same request alone would be another one")
 	}
