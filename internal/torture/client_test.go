@@ -43,6 +43,40 @@ func (l *load) shoot(s *shot) {
 	l.leave(s)
 }
 
+// shootTogether sends requests as one batch. What has no definite answer is asked for again, alone.
+func (l *load) shootTogether(shots []*shot) {
+	messages := make([]any, len(shots))
+	for i, s := range shots {
+		m := body(&s.of.Ask, s.of.brief)
+		if s.key != "" {
+			m["idempotency_key"] = s.key
+		}
+		messages[i] = m
+	}
+	var got struct {
+		Data []struct {
+			Status int
+			Answer answer
+		}
+	}
+	if l.call(http.MethodPost, "/v1/messages/batch", "", map[string]any{"messages": messages}, &got) != http.StatusOK || len(got.Data) != len(shots) {
+		for _, s := range shots {
+			l.leave(s)
+		}
+		return
+	}
+	for i, one := range got.Data {
+		switch {
+		case one.Status == http.StatusCreated || one.Status == http.StatusOK:
+			l.told(shots[i], one.Status, &one.Answer)
+		case one.Status == http.StatusConflict || one.Status >= http.StatusInternalServerError:
+			l.leave(shots[i])
+		default:
+			l.t.Errorf("a request for %s in a batch was answered with %d", shots[i].of.Event, one.Status)
+		}
+	}
+}
+
 func (l *load) told(s *shot, status int, a *answer) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -78,7 +112,7 @@ func (l *load) afterwards(s *shot, id ident.Message) {
 	}
 }
 
-func body(a *check.Ask, brief bool) any {
+func body(a *check.Ask, brief bool) map[string]any {
 	b := map[string]any{"to": a.To, "text": a.Text}
 	if !a.Unnamed() {
 		b["purpose"], b["event"] = a.Purpose, map[string]string{"type": "test", "id": a.Event, "version": "1"}

@@ -25,7 +25,7 @@ var passes = map[chaos.Point]int{
 // Every kill point, many times, on each store: whatever a gateway was doing when it was killed, the next one
 // makes it good, and nothing that a client was told turns out to be false.
 //
-// covers: D9, O6, I1, I2, I3, I4, I5, I6, I7, I8, I9, I11, I13, I16
+// covers: D6, D9, D18, D19, O6, I1, I2, I3, I4, I5, I6, I7, I8, I9, I11, I13, I16
 func TestKillPoints(t *testing.T) {
 	for _, point := range chaos.Points() {
 		for n := range times(20) {

@@ -37,6 +37,7 @@ type wish struct {
 	cancel   bool // it changes its mind
 	brief    bool // its message is of no use after two seconds: it may expire
 	again    bool // it names no intent, and is meant a second time
+	together bool // its requests come as one batch
 	misuse   bool // it uses its key again, for something else
 	misusing check.Ask
 }
@@ -92,7 +93,7 @@ func (l *load) next() *wish {
 	defer l.mu.Unlock()
 	n, ending := len(l.wishes), l.endings[l.rng.IntN(len(l.endings))]
 	event := fmt.Sprintf("E-%d", n)
-	w := &wish{cancel: l.rng.IntN(8) == 0, misuse: l.rng.IntN(8) == 0, brief: l.rng.IntN(8) == 0}
+	w := &wish{cancel: l.rng.IntN(8) == 0, misuse: l.rng.IntN(8) == 0, brief: l.rng.IntN(8) == 0, together: l.rng.IntN(8) == 0}
 	w.Ask = check.Ask{Event: event, Purpose: "order_confirmation", To: l.destination(ending)}
 	parts := 1
 	if l.rng.IntN(4) == 0 {
@@ -180,7 +181,11 @@ func (l *load) wished() int {
 
 // pursue sends an intent's requests at the same moment. One that is meant again has its answer first.
 func (l *load) pursue(w *wish) {
-	l.shootAll(w.shots)
+	if w.together {
+		l.shootTogether(w.shots)
+	} else {
+		l.shootAll(w.shots)
+	}
 	if w.again && l.mean(w) {
 		l.shoot(&shot{of: w})
 	}

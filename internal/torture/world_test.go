@@ -39,9 +39,12 @@ var engines = map[string]func(t *testing.T, data string) engine{
 }
 
 const (
-	window   = 8               // submissions without an answer at the same time
-	answerIn = 1 * time.Second // response_timeout
-	lease    = 2 * time.Second // of a claim and of a bind slot, as the gateway has it
+	window = 8 // submissions without an answer at the same time
+	// openAtOnce is how many attempts a kill may find open: a window on the wire, and as many that were answered and
+	// whose answers are on their way to the store.
+	openAtOnce = 2 * window
+	answerIn   = 1 * time.Second // response_timeout
+	lease      = 2 * time.Second // of a claim and of a bind slot, as the gateway has it
 	// orphanIn is after which time at the latest an attempt of a dead gateway is called unknown: it waits for
 	// answers as long as the worker would have, and the sweep comes by every second.
 	orphanIn = answerIn + 2*lease + time.Second
@@ -234,7 +237,7 @@ func (w *world) read() *check.History {
 	identity := secret.NewIdentity(keys.Identity)
 	h.Keyer = func(form []byte) intent.Key { return identity.Key(form) }
 	h.Ledger, h.Acts, h.Restores, h.FaultsOver, h.Stopped = w.readLedger(), w.operator.acts, w.restores, w.over, w.stopped
-	h.Echo, h.Together, h.Lease, h.MayBeUnknown = w.echo, w.send == "together", lease, (w.faults+w.cuts(h.Ledger))*window
+	h.Echo, h.Together, h.Lease, h.MayBeUnknown = w.echo, w.send == "together", lease, (w.faults+w.cuts(h.Ledger))*openAtOnce
 	s, err := w.engine.open()
 	must(w, err)
 	defer func() { must(w, s.Close()) }()
