@@ -2,6 +2,8 @@ package torture_test
 
 import (
 	"fmt"
+	"net/http"
+	"path/filepath"
 	"syscall"
 	"testing"
 	"time"
@@ -20,6 +22,7 @@ var passes = map[chaos.Point]int{
 	chaos.SweepSelected: 1, chaos.Shutdown: 1,
 	chaos.ResolveWritten: 2, chaos.ResolveCommitted: 2, chaos.PolicyWritten: 3, chaos.PolicyCommitted: 3,
 	chaos.StopWritten: 3, chaos.StopCommitted: 3,
+	chaos.ReleaseWritten: 2, chaos.ReleaseCommitted: 2, chaos.DoubtWritten: 1,
 }
 
 // Every kill point, many times, on each store: whatever a gateway was doing when it was killed, the next one
@@ -37,6 +40,11 @@ func TestKillPoints(t *testing.T) {
 }
 
 func (w *world) killAt(point chaos.Point) {
+	switch point {
+	case chaos.ReleaseWritten, chaos.ReleaseCommitted, chaos.DoubtWritten:
+		w.restoreUnderLoad(func(p *process) *process { return w.killRelease(p, point) })
+		return
+	}
 	w.vary()
 	intents := 20 + w.load.rng.IntN(20)
 	switch point {
@@ -116,6 +124,28 @@ func (w *world) killSweep(intents int) {
 	w.load.until(intents, p.over)
 	p.died(2 * orphanIn)
 	w.faults++
+}
+
+// killRelease has whoever releases a restored store killed: the gateway that was asked to, or the command that works on
+// the store itself. Whatever was begun is ended by the next gateway; what was not is asked for again.
+func (w *world) killRelease(p *process, point chaos.Point) *process {
+	w.Helper()
+	w.stop(p)
+	kill := fmt.Sprintf("%s:%d", point, 1+w.load.rng.IntN(passes[point]))
+	if w.load.rng.IntN(2) == 0 {
+		p = w.start("node", kill)
+		launch(w.T, "the release", []string{"EINMAL_KEY=" + w.load.key}, "restored", "--reason", "torture", "--url", w.load.url)
+	} else {
+		p = launch(w.T, "the release "+kill, []string{"EINMAL_KILL=" + kill}, "restored", "--offline",
+			"--config", filepath.Join(w.dir, "node.yaml"), "--by", "torture", "--reason", "torture")
+	}
+	p.died(patience)
+	w.faults++
+	p = w.start("node", "")
+	again := launch(w.T, "the release again", []string{"EINMAL_KEY=" + w.load.key}, "restored", "--reason", "torture", "--url", w.load.url)
+	<-again.ended // it is refused where the first one has ended by itself meanwhile
+	w.awaitStatus(http.StatusOK)
+	return p
 }
 
 // killShutdown has a gateway killed that was told to stop while requests come in.

@@ -29,12 +29,13 @@ import (
 func TestRestoresOfAnOlderCopy(t *testing.T) {
 	for n := range times(10) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			onEveryStore(t, func(w *world) { w.restoreUnderLoad() })
+			onEveryStore(t, func(w *world) { w.restoreUnderLoad(w.release) })
 		})
 	}
 }
 
-func (w *world) restoreUnderLoad() {
+// restoreUnderLoad has a copy put back and released.
+func (w *world) restoreUnderLoad(release func(p *process) *process) {
 	w.load.endings = readable
 	p := w.start("node", "")
 	w.load.until(20+w.load.rng.IntN(20), p.over)
@@ -56,7 +57,7 @@ func (w *world) restoreUnderLoad() {
 	close(enough)
 	<-sent
 	w.staysHeld()
-	p = w.release(p)
+	p = release(p)
 	w.over = clock.FromTime(time.Now())
 	w.load.repeat()
 	w.load.until(w.load.wished()+20, p.over)

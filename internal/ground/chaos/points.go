@@ -37,6 +37,9 @@ const (
 	PolicyCommitted  Point = "policy.committed"  // committed, neither this node nor the person knows
 	StopWritten      Point = "stop.written"      // an emergency stop, or its end, is written, not committed
 	StopCommitted    Point = "stop.committed"    // committed, the person not answered
+	ReleaseWritten   Point = "release.written"   // after a restore: the release, or its end, is written, not committed
+	ReleaseCommitted Point = "release.committed" // committed; nobody goes on yet
+	DoubtWritten     Point = "doubt.written"     // what the restore left in doubt is written as unknown, not committed
 )
 
 // Points lists all points in order.
@@ -45,5 +48,6 @@ func Points() []Point {
 		DecideInserted, DecideCommitted, AnswersWritten, AnswersCommitted, ClaimWritten, ClaimCommitted, AttemptWritten, AttemptCommitted,
 		RestCommitted, WireWritten, WireRead, OutcomeWritten, OutcomeCommitted, ReceiptWritten, ReceiptStored, ReceiptApplied, FeedWritten,
 		SweepSelected, Shutdown, ResolveWritten, ResolveCommitted, PolicyWritten, PolicyCommitted, StopWritten, StopCommitted,
+		ReleaseWritten, ReleaseCommitted, DoubtWritten,
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/einmal/einmal/internal/domain/evidence"
 	"github.com/einmal/einmal/internal/domain/message"
+	"github.com/einmal/einmal/internal/ground/chaos"
 	"github.com/einmal/einmal/internal/ground/fault"
 	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/store"
@@ -74,7 +75,7 @@ func (t *tx) hold(why string) error {
 
 // BeginRelease implements store.Incarnations.
 func (s *Store) BeginRelease(ctx context.Context, r store.Release) error {
-	return s.once(ctx, func(t *tx) error {
+	return s.releasing(ctx, func(t *tx) error {
 		i, err := t.readIncarnation(t.ctx, lockIncarnation)
 		switch {
 		case err != nil:
@@ -95,6 +96,21 @@ func (s *Store) BeginRelease(ctx context.Context, r store.Release) error {
 	})
 }
 
+// releasing runs a step of a release.
+func (s *Store) releasing(ctx context.Context, step func(*tx) error) error {
+	err := s.once(ctx, func(t *tx) error {
+		err := step(t)
+		if err == nil {
+			chaos.At(chaos.ReleaseWritten)
+		}
+		return err
+	})
+	if err == nil {
+		chaos.At(chaos.ReleaseCommitted)
+	}
+	return err
+}
+
 func sameRelease(a, b store.Release) bool {
 	a.At, b.At = 0, 0
 	return a == b
@@ -110,7 +126,7 @@ var jumpFeed = define(`update feed_head set seq = {1} where seq < {1}`)
 // EndRelease implements store.Incarnations.
 func (s *Store) EndRelease(ctx context.Context, of ident.Incarnation) error {
 	next := ident.NewIncarnation()
-	return s.once(ctx, func(t *tx) error {
+	return s.releasing(ctx, func(t *tx) error {
 		t.shifting = true
 		i, err := t.readIncarnation(t.ctx, lockIncarnation)
 		switch {

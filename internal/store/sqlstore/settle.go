@@ -95,6 +95,9 @@ func (z *settling) atPoints() {
 	if z.holds(evidence.Outcome) {
 		chaos.At(chaos.OutcomeWritten)
 	}
+	if z.holds(evidence.Restored) {
+		chaos.At(chaos.DoubtWritten)
+	}
 	if z.holds(evidence.Resolved) {
 		chaos.At(chaos.ResolveWritten)
 	}

@@ -8,8 +8,9 @@ import (
 )
 
 // retriedAfter is after which time a receipt has had its effect whose gateway died before: its place on the list of
-// work is due after five seconds, and somebody looks every second.
-const retriedAfter = 7 * time.Second
+// work is due after five seconds, then it may have to wait for its message id, two seconds here, and somebody looks
+// every second.
+const retriedAfter = 10 * time.Second
 
 // I6NothingStuck checks that nothing is pending, being sent, or waiting for an answer that cannot come any more, and
 // no receipt is left without an effect.
