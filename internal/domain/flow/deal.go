@@ -64,9 +64,9 @@ func NewDeal(turns *Turns, found []Waiting, room Room, purse Purse, now clock.Mi
 		d.add(f)
 	}
 	for lane := range d.lanes {
-		d.lanes[lane] = inTurn(d.lanes[lane], int64(turns.tenant[lane]), func(t *tenant) int64 { return int64(t.tenant) })
+		d.lanes[lane] = InTurn(d.lanes[lane], int64(turns.tenant[lane]), func(t *tenant) int64 { return int64(t.tenant) })
 		for _, t := range d.lanes[lane] {
-			t.flows = inTurn(t.flows, turns.FlowAfter(lane, t.tenant), func(w *waiting) int64 { return w.ID })
+			t.flows = InTurn(t.flows, turns.FlowAfter(lane, t.tenant), func(w *waiting) int64 { return w.ID })
 		}
 	}
 	return d
@@ -87,8 +87,8 @@ func (d *Deal) add(f Waiting) {
 	d.lanes[p.Lane][i].flows = append(d.lanes[p.Lane][i].flows, w)
 }
 
-// inTurn sorts by number, beginning with the first one after the last that was served.
-func inTurn[T any](all []T, last int64, number func(T) int64) []T {
+// InTurn sorts by number, beginning with the first one after the last that was served.
+func InTurn[T any](all []T, last int64, number func(T) int64) []T {
 	slices.SortFunc(all, func(a, b T) int { return cmp.Compare(number(a), number(b)) })
 	i := slices.IndexFunc(all, func(one T) bool { return number(one) > last })
 	if i < 0 {
@@ -102,6 +102,9 @@ func (d *Deal) Next() []Share {
 	for lane, tenants := range d.lanes {
 		for _, t := range tenants {
 			t.ring = slices.DeleteFunc(slices.Clone(t.flows), func(w *waiting) bool { return w.dry || w.Held })
+			if len(t.ring) == 0 {
+				d.pass(t)
+			}
 		}
 		d.ring[lane] = slices.DeleteFunc(slices.Clone(tenants), func(t *tenant) bool { return len(t.ring) == 0 })
 	}
@@ -162,11 +165,13 @@ func (d *Deal) flowOf(t *tenant) *waiting {
 		}
 		d.lack(d.purse.Wait(d.now, t.lane, w.Sender))
 	}
-	if last := len(t.flows) - 1; last >= 0 {
-		d.turn.flows[t.share] = t.flows[last].ID
-	}
+	d.pass(t)
 	return nil
 }
+
+// pass ends a tenant's turn: none of its flows that were found may take a place, and the next claim looks behind
+// them.
+func (d *Deal) pass(t *tenant) { d.turn.flows[t.share] = t.flows[len(t.flows)-1].ID }
 
 func (d *Deal) lack(wait time.Duration) {
 	if d.wait == 0 || wait < d.wait {

@@ -9,6 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
 )
 
@@ -53,10 +54,11 @@ func TestADealKeepsToItsBoundsAndWastesNothing(t *testing.T) {
 			q.advance(time.Duration(rapid.IntRange(0, 300).Draw(t, "ms")) * time.Millisecond)
 			room := Room{All: rapid.IntRange(0, 60).Draw(t, "room")}
 			room.Lower = rapid.IntRange(0, room.All).Draw(t, "of it for lower lanes")
-			before := maps.Clone(q.waits)
+			before, spent := maps.Clone(q.waits), maps.Clone(q.spent)
 			taken, d := q.claim(room)
 			checkBounds(t, q, room, before, taken)
 			checkNothingWasted(t, q, room, taken)
+			checkCredit(t, q, spent, taken)
 			if len(d.Order()) != sum(taken) {
 				t.Fatalf("%d messages were taken and %d put in order", sum(taken), len(d.Order()))
 			}
@@ -81,6 +83,22 @@ func checkBounds(t *rapid.T, q *queues, room Room, before, taken map[int64]int) 
 		c := Credit{Every: every}
 		if q.spent[sender] > q.now.Add(c.ahead(Urgent)) {
 			t.Fatalf("%q is %s ahead of its rate", sender, q.spent[sender].Sub(q.now))
+		}
+	}
+}
+
+// checkCredit holds what was spent against what was taken.
+func checkCredit(t *rapid.T, q *queues, before map[string]clock.Micros, taken map[int64]int) {
+	for sender, every := range q.rates {
+		n := 0
+		for id, k := range taken {
+			if sender == "" || q.senders[id] == sender {
+				n += k
+			}
+		}
+		c := Credit{Every: every, Spent: before[sender]}
+		if want := c.spent(q.now).Add(time.Duration(n) * every); n > 0 && q.spent[sender] != want {
+			t.Fatalf("for %d messages %q has spent until %s too late", n, sender, q.spent[sender].Sub(want))
 		}
 	}
 }
@@ -121,6 +139,23 @@ func TestTenantsOfALaneGetTheSame(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A tenant's flows get the same, too.
+func TestFlowsOfATenantTakeTurns(t *testing.T) {
+	q, got := newQueues(), map[int64]int{}
+	for n := range int64(5) {
+		q.put(flowIn(4, 1, n+1), 1000)
+	}
+	for _, n := range []int{1, 3, 7, 2, 20, 4} {
+		taken, _ := q.claim(Room{n, n})
+		for id, k := range taken {
+			got[id] += k
+		}
+		if counts := slices.Collect(maps.Values(got)); len(got) == 5 && slices.Max(counts)-slices.Min(counts) > 1 {
+			t.Errorf("the flows got %v", got)
+		}
+	}
 }
 
 // One tenant floods; whoever comes then has its message leave with the next claim that has a place for each.
@@ -201,34 +236,64 @@ func TestACodeLeavesFirst(t *testing.T) {
 	}
 }
 
-// Where more tenants wait than a claim looks at, the next one looks further: everybody's turn comes.
+// Where more tenants, or flows of one, wait than a claim looks at, the next one looks further: everybody's turn comes,
+// also behind those that may not send.
 func TestTurnsGoOnBehindWhatWasSeen(t *testing.T) {
-	q, got := newQueues(), map[ident.Partition]int{}
-	for tenant := ident.Partition(1); tenant <= 9; tenant++ {
-		q.put(flowIn(4, tenant, 1), 3)
-		q.held[flowIn(4, tenant, 1)] = tenant < 5
-	}
-	for range 6 {
-		var seen []Waiting
-		for i := range ident.Partition(3) { // as the store looks: three tenants after the last one
-			tenant := (q.turns.TenantAfter(4)+i)%9 + 1
-			if id := flowIn(4, tenant, 1); q.waits[id] > 0 {
-				seen = append(seen, Waiting{ID: id, Held: q.held[id]})
+	const most = 9
+	for name, c := range map[string]struct {
+		number func(i int) int64               // of flow i, from 1
+		after  func(turns *Turns) (flow int64) // after which the look begins
+	}{
+		"tenants": {
+			func(i int) int64 { return flowIn(4, ident.Partition(i), 1) },
+			func(turns *Turns) int64 { return flowIn(4, turns.TenantAfter(4), 1) },
+		},
+		"flows": {
+			func(i int) int64 { return flowIn(4, 1, int64(i)) },
+			func(turns *Turns) int64 { return turns.FlowAfter(4, 1) },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			q, got := newQueues(), map[int64]int{}
+			for i := 1; i <= most; i++ {
+				q.held[q.put(c.number(i), 3)] = i < 5
 			}
-		}
-		d := NewDeal(&q.turns, seen, Room{2, 2}, nil, q.now)
-		for shares := d.Next(); len(shares) > 0; shares = d.Next() {
-			for _, s := range shares {
-				q.waits[s.Flow] -= s.N
-				got[PlaceOf(s.Flow).Tenant] += s.N
-				d.Got(s.Flow, s.N)
+			for range 6 {
+				var seen []Waiting
+				first := slices.IndexFunc(numbers(most, c.number), func(id int64) bool { return id > c.after(&q.turns) })
+				for k := range 3 { // as the store looks: three after the last one
+					id := c.number((max(first, 0)+k)%most + 1)
+					seen = append(seen, Waiting{ID: id, Held: q.held[id] || q.waits[id] == 0})
+				}
+				deal(q, seen, got)
 			}
-		}
-		q.turns.Take(d.Turn())
+			for i := 5; i <= most; i++ {
+				if got[c.number(i)] == 0 {
+					t.Errorf("flow %d never had its turn: %v", i, got)
+				}
+			}
+		})
 	}
-	for tenant := ident.Partition(5); tenant <= 9; tenant++ {
-		if got[tenant] == 0 {
-			t.Errorf("tenant %d never had its turn: %v", tenant, got)
+}
+
+func numbers(n int, number func(int) int64) []int64 {
+	all := make([]int64, n)
+	for i := range all {
+		all[i] = number(i + 1)
+	}
+	return all
+}
+
+// deal gives two places to those that were seen.
+func deal(q *queues, seen []Waiting, got map[int64]int) {
+	d := NewDeal(&q.turns, seen, Room{2, 2}, nil, q.now)
+	for shares := d.Next(); len(shares) > 0; shares = d.Next() {
+		for _, s := range shares {
+			n := min(s.N, q.waits[s.Flow])
+			q.waits[s.Flow] -= n
+			got[s.Flow] += n
+			d.Got(s.Flow, n)
 		}
 	}
+	q.turns.Take(d.Turn())
 }

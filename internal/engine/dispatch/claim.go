@@ -23,6 +23,7 @@ type claimer struct {
 	woken bool          // somebody has news since the last claim
 	last  time.Time     // when that was
 	vain  int           // claims in a row that got nothing and had not looked at every flow
+	over  time.Time     // when there were too many of them
 	wait  time.Duration // until somebody has credit who lacked it; 0: nobody did
 }
 
@@ -40,8 +41,8 @@ const (
 	// batchRest is how long claims rest at least where credit is lacking: better some messages then than one now.
 	batchRest = flow.Ahead / 2
 	// maxVain bounds the claims in a row that get nothing, where so many flows wait under a stop or for their time
-	// that one claim does not see all of them.
-	maxVain = 128
+	// that one claim does not see all of them. The next ones go on behind them after a rest.
+	maxVain = 64
 )
 
 // claimLoop claims as long as there is work and room for it.
@@ -105,7 +106,7 @@ func (d *Dispatcher) claimOnce(ctx context.Context) found {
 		d.cfg.Metrics.stopped.WithLabelValues(d.cfg.Connection.Name).Set(float64(got.Stopped))
 	}
 	d.handOn(got, asked.Add(d.cfg.Lease-d.cfg.Margin))
-	return d.claimer.found(got)
+	return d.claimer.found(got, asked, d.cfg.Poll)
 }
 
 // worthLooking reports whether a code may have come, where there is room for nothing else.
@@ -113,18 +114,21 @@ func (d *Dispatcher) worthLooking(now time.Time) bool {
 	return d.claimer.woken || now.Sub(d.claimer.last) >= d.cfg.Poll
 }
 
-func (c *claimer) found(got store.Claims) found {
+func (c *claimer) found(got store.Claims, now time.Time, rest time.Duration) found {
+	lookOn := got.Partial && now.Sub(c.over) >= rest
 	if len(got.Taken) > 0 {
 		c.vain = 0
-		if got.More || got.Partial {
+		if got.More || lookOn {
 			return foundMore
 		}
 		return foundAll
 	}
-	if c.vain++; got.Partial && c.vain < maxVain {
-		return foundMore
+	if lookOn {
+		if c.vain++; c.vain < maxVain {
+			return foundMore
+		}
+		c.vain, c.over = 0, now
 	}
-	c.vain = 0
 	if got.More {
 		return foundNoRoom
 	}

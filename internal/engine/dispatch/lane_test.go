@@ -151,14 +151,22 @@ func TestClaimsLookOnWhereNotEveryFlowWasSeen(t *testing.T) {
 	cfg.Poll = time.Minute
 	start(t, cfg)
 	s.awaitCall(t, "Claim", 6)
-	c := &claimer{}
+	c, at := &claimer{}, time.Now()
 	for range maxVain - 1 {
-		if got := c.found(store.Claims{Partial: true}); got != foundMore {
+		if got := c.found(store.Claims{Partial: true}, at, time.Second); got != foundMore {
 			t.Fatalf("a claim in vain ended with %d", got)
 		}
 	}
-	if got := c.found(store.Claims{Partial: true}); got != foundAll {
-		t.Errorf("after %d claims in vain it goes on", maxVain)
+	taken := store.Claims{Partial: true, Taken: make([]store.Claimed, 1)}
+	for i, got := range []found{
+		c.found(store.Claims{Partial: true}, at, time.Second), c.found(taken, at, time.Second), c.found(store.Claims{Partial: true}, at.Add(time.Second-1), time.Second),
+	} {
+		if got != foundAll {
+			t.Errorf("after %d claims in vain, claim %d looks on", maxVain, i)
+		}
+	}
+	if got := c.found(taken, at.Add(time.Second), time.Second); got != foundMore {
+		t.Errorf("after a rest a claim ended with %d", got)
 	}
 }
 

@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"slices"
@@ -96,21 +95,23 @@ func (t *tx) lookFurther(ctx context.Context, spec store.ClaimSpec, inLane [flow
 		return nil, err
 	}
 	stretches = &rows{}
-	fewest := lookFlows
+	most, last := lookFlows, map[flow.Place]int64{} // the flow after which each tenant's turn goes on
 	for lane, n := range inLane {
 		if n <= lookFlows {
 			continue
 		}
 		inTurn := tenantsInTurn(tenants, lane, spec.Turns.TenantAfter(lane))
-		fewest = min(fewest, max(1, lookFlows/len(inTurn)))
+		most = min(most, max(1, lookFlows/max(1, len(inTurn))))
 		for _, p := range inTurn {
 			begins, ends := p.Range()
-			after := max(begins, spec.Turns.FlowAfter(lane, p.Tenant)+1)
+			last[p] = spec.Turns.FlowAfter(lane, p.Tenant)
+			after := max(begins, last[p]+1)
 			stretches.add(after, ends)
 			stretches.add(begins, after)
 		}
 	}
-	return t.walk(ctx, stretches, flow.FlowShift, fewest, now)
+	seen, err := t.walk(ctx, stretches, flow.FlowShift, most, now)
+	return flowsInTurn(seen, last, most), err
 }
 
 // tenantsInTurn are the tenants of a lane whose turn it is.
@@ -121,11 +122,20 @@ func tenantsInTurn(seen []sight, lane int, last ident.Partition) []flow.Place {
 			all = append(all, p)
 		}
 	}
-	slices.SortFunc(all, func(a, b flow.Place) int {
-		if behind := (a.Tenant > last) == (b.Tenant > last); !behind {
-			return cmp.Compare(b.Tenant, a.Tenant) // the one beyond the last served comes first
-		}
-		return cmp.Compare(a.Tenant, b.Tenant)
-	})
+	all = flow.InTurn(all, int64(last), func(p flow.Place) int64 { return int64(p.Tenant) })
 	return all[:min(len(all), lookTenants)]
+}
+
+// flowsInTurn are the flows of each tenant whose turn it is: what was seen from its beginning on counts only where
+// there is not enough behind the last one, or the turn would go back there.
+func flowsInTurn(seen []sight, last map[flow.Place]int64, most int) []sight {
+	of, inTurn := map[flow.Place][]sight{}, []sight{}
+	for _, s := range seen {
+		of[s.place()] = append(of[s.place()], s)
+	}
+	for p, flows := range of {
+		flows = flow.InTurn(flows, last[p], func(s sight) int64 { return s.ID })
+		inTurn = append(inTurn, flows[:min(len(flows), most)]...)
+	}
+	return inTurn
 }

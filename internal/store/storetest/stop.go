@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -177,4 +178,31 @@ func (w *world) drill(ctx context.Context) error {
 		return nil
 	}
 	return err
+}
+
+// testStoppedCrowd stops more flows of a tenant than a claim looks at: what is not stopped is found behind them.
+//
+// covers: D19
+func testStoppedCrowd(t *testing.T, h Harness) {
+	w := newWorld(t, h)
+	var asks []ask
+	for i := range 100 {
+		id, err := w.EnsureFlow(context.Background(), store.FlowSpec{Connection: w.conn, Lane: 4, Tenant: w.tenant, Sender: fmt.Sprint("S", i), Purpose: "sale"})
+		must(t, err)
+		asks = append(asks, ask{event: fmt.Sprint("SC", i), version: "1", to: 64, flow: id})
+	}
+	w.decide(asks...)
+	news := w.flowOf(w.conn, w.tenant, "news")
+	w.stop(w.tenant, flow.Scope{Purpose: "sale"})
+	c := claimer{world: w}
+	for range 8 {
+		got := c.claim(room(10))
+		if len(got.Taken) == 1 && got.Taken[0].Flow == news {
+			return
+		}
+		if len(got.Taken) > 0 || !got.Partial || got.Stopped == 0 {
+			t.Fatalf("behind a crowd that is stopped there was claimed %+v", got)
+		}
+	}
+	t.Error("what is not stopped was not found")
 }

@@ -85,6 +85,7 @@ func Run(t *testing.T, h Harness) {
 		"Stops":                testStops,
 		"StopsAreKept":         testStopsAreKept,
 		"StoppedMessages":      testStoppedMessages,
+		"StoppedCrowd":         testStoppedCrowd,
 		"ClaimAndOpen":         testClaimAndOpen,
 		"FenceAndLease":        testFenceAndLease,
 		"References":           testReferences,
