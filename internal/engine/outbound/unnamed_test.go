@@ -57,7 +57,7 @@ func TestAnswersThatNeverGotOut(t *testing.T) {
 		t.Fatal("nobody waits for the answer to get out")
 	}
 	again := b.submit(bare(text))
-	if d := again.Decision; d.Action != intent.Suppress || d.Reason != intent.ReasonUnanswered || d.Message.ID != first.Decision.Message.ID || again.Awaited() {
+	if d := again.Decision; d.Action != intent.Suppress || d.Reason != intent.ReasonUnanswered || d.Message.ID != first.Decision.Message.ID {
 		t.Fatalf("the caller's next try: %+v", d)
 	}
 	b.AnswerSent(&first)
@@ -71,6 +71,19 @@ func TestAnswersThatNeverGotOut(t *testing.T) {
 	b.AnswerSent(&first) // again, and late: the key is the second message's now
 	if d := b.submit(bare(text)).Decision; d.Action != intent.Suppress {
 		t.Errorf("an old answer freed the key: %+v", d)
+	}
+	// What tells the caller of the message may be the answer to its next try, or to a retry under its key.
+	b.submit(bare("another"))
+	if a := b.told(bare("another")); a.Decision.Action != intent.Suppress {
+		t.Errorf("the next try: %+v", a.Decision)
+	}
+	if d := b.submit(bare("another")).Decision; d.Action != intent.Allow {
+		t.Errorf("after the answer to the next try got out: %+v", d)
+	}
+	b.submit(keyed(bare("a third"), "k"))
+	b.told(keyed(bare("a third"), "k"))
+	if d := b.submit(bare("a third")).Decision; d.Action != intent.Allow {
+		t.Errorf("after a replayed answer got out: %+v", d)
 	}
 	if named := b.submit(order("A-1")); named.Awaited() {
 		t.Error("an answer is awaited for a request with a purpose")
