@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -86,6 +87,32 @@ func stateFolder() string {
 func within(path, folder string) bool {
 	rel, err := filepath.Rel(folder, path)
 	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
+
+// watchedStore is a store with its mark.
+type watchedStore struct {
+	store.Store
+	mark *mark.File
+}
+
+// Close closes both, the mark last: it follows what the store has acknowledged.
+func (w watchedStore) Close() error { return errors.Join(w.Store.Close(), w.mark.Close()) }
+
+// OpenWatched opens the store as a running gateway has it, with a mark beside it, for whoever measures that.
+func OpenWatched(ctx context.Context, c Config, log *slog.Logger) (store.Store, error) {
+	s, err := OpenStore(ctx, c, log, nil)
+	if err != nil {
+		return nil, err
+	}
+	m, _, err := openMark(c, "nobody's")
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	w := watchedStore{s, m}
+	if _, err := s.Watch(ctx, m); err != nil {
+		return nil, errors.Join(err, w.Close())
+	}
+	return w, nil
 }
 
 // orphan is why traffic waits at a store that is new where its keys are not.

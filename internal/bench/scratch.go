@@ -88,7 +88,7 @@ func (s *scratch) path(name string) string { return filepath.Join(s.folder, name
 
 // config is a gateway's configuration over this store.
 func (s *scratch) config() (app.Config, error) {
-	return app.Load("", app.Flags{Listen: "127.0.0.1:0", Data: s.folder, Store: s.store})
+	return app.Load("", app.Flags{Listen: "127.0.0.1:0", Data: s.folder, Mark: s.path("node.mark"), Store: s.store})
 }
 
 // open opens the store as a gateway does.
@@ -97,7 +97,8 @@ func (s *scratch) open(ctx context.Context) (store.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return app.OpenStore(ctx, c, slog.New(slog.DiscardHandler), nil)
+	c.Mark = s.path("bench.mark") // beside the one of a gateway that is a process of its own
+	return app.OpenWatched(ctx, c, slog.New(slog.DiscardHandler))
 }
 
 // bare opens the store for statements of our own, with the same durability.

@@ -195,8 +195,11 @@ func (r *remoteStore) Survey(ctx context.Context, asOf time.Time) (v api.Restore
 	return v, err
 }
 
-// releaseEvery is how often it is asked how far a release is.
-const releaseEvery = 300 * time.Millisecond
+// It is asked how far a release is: soon at first, and then less and less often, since each answer counts what is left.
+const (
+	releaseSoon   = 100 * time.Millisecond
+	releaseSeldom = 3 * time.Second
+)
 
 // Release asks for it and waits until traffic goes on.
 func (r *remoteStore) Release(ctx context.Context, b api.ReleaseBody) error {
@@ -209,7 +212,7 @@ func (r *remoteStore) Release(ctx context.Context, b api.ReleaseBody) error {
 	}
 	line := &progressLine{env: r.env}
 	defer line.clear()
-	for most := 0; ; {
+	for most, rest := 0, releaseSoon; ; rest = min(2*rest, releaseSeldom) {
 		v, err := r.Survey(ctx, time.Time{})
 		if err != nil || !v.Held {
 			return err
@@ -217,7 +220,7 @@ func (r *remoteStore) Release(ctx context.Context, b api.ReleaseBody) error {
 		most = max(most, v.InDoubt)
 		line.show("messages in doubt", most-v.InDoubt, most)
 		select {
-		case <-time.After(releaseEvery):
+		case <-time.After(rest):
 		case <-r.env.Signals:
 			return &failure{code: exitFailed, text: "not waited for: the gateway goes on with the release", next: "einmal restored"}
 		case <-ctx.Done():

@@ -36,8 +36,9 @@ type Config struct {
 
 const (
 	defaultEvery = time.Second
-	maxBatch     = 256
-	maxFirst     = 100 // messages in doubt that are shown one by one
+	maxBatch     = 256  // messages in one transaction
+	maxPage      = 2000 // messages in one look
+	maxFirst     = 100  // messages in doubt that are shown one by one
 )
 
 // Service releases a store that is held.
@@ -97,7 +98,7 @@ func (s *Service) Survey(ctx context.Context, asOf clock.Micros) (*Survey, error
 		return nil, err
 	}
 	v := &Survey{Incarnation: i, Unfinished: map[message.State]int{}}
-	err = s.each(ctx, func(page []store.Unfinished) error {
+	err = s.each(ctx, maxPage, func(page []store.Unfinished) error {
 		for _, u := range page {
 			v.Unfinished[u.State]++
 			if !evidence.InDoubt(u.State, u.CreatedAt, u.ValidUntil, u.Open, asOf) {
@@ -112,11 +113,11 @@ func (s *Service) Survey(ctx context.Context, asOf clock.Micros) (*Survey, error
 	return v, err
 }
 
-// each gives what is not finished in batches.
-func (s *Service) each(ctx context.Context, do func([]store.Unfinished) error) error {
+// each gives what is not finished in pages.
+func (s *Service) each(ctx context.Context, size int, do func([]store.Unfinished) error) error {
 	var at store.Cursor
 	for {
-		page, next, err := s.cfg.Store.Unfinished(ctx, at, maxBatch)
+		page, next, err := s.cfg.Store.Unfinished(ctx, at, size)
 		if err == nil {
 			err = do(page)
 		}
@@ -157,7 +158,7 @@ func (s *Service) doubt(ctx context.Context, r *store.Release) (moved int, err e
 	if r.KeepPending {
 		return 0, nil // what was being sent becomes unknown by the end of its lease
 	}
-	return moved, s.each(ctx, func(page []store.Unfinished) error {
+	return moved, s.each(ctx, maxBatch, func(page []store.Unfinished) error {
 		news := make([]store.News, len(page))
 		for i, u := range page {
 			news[i] = store.News{Evidence: evidence.Evidence{Kind: evidence.Restored, Message: u.Message, AsOf: r.AsOf}, Reference: -1}

@@ -19,8 +19,8 @@ import (
 func testMarkFollows(t *testing.T, h Harness) {
 	m := &marks{}
 	w, found := watched(t, h, h.Open(t), m)
-	if !found.Unmarked || found.Behind != "" || found.Held() || found.N != 1 || m.own == nil {
-		t.Fatalf("the first start finds %+v and leaves the mark %+v", found, m.own)
+	if !found.Unmarked || found.Behind != "" || found.Held() || found.N != 1 || m.left().own == nil {
+		t.Fatalf("the first start finds %+v and leaves the mark %+v", found, m.left().own)
 	}
 	w.taken(ask{event: "M-1"})
 	claims := w.claim(1)
@@ -174,7 +174,7 @@ func testRelease(t *testing.T, h Harness) {
 	if opened := w.open(w.claim(10)); len(opened) != 1 || opened[0].Message != fresh {
 		t.Errorf("after the release these leave: %+v", opened)
 	}
-	if g.m.own.Incarnation != now.ID {
+	if g.m.left().own.Incarnation != now.ID {
 		t.Error("the mark is not of the new incarnation")
 	}
 	_, err = w.Sequence(ctx, 100)

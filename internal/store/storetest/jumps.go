@@ -32,12 +32,12 @@ var jumpTests = map[string]func(*testing.T, Harness){
 func testCleanFailover(t *testing.T, h Harness) {
 	m := &marks{}
 	w, first := watched(t, h, h.Open(t), m)
-	old := *m.own
+	old := m.left()
 	w.attempt(ask{event: "C-1"})
 	id := w.taken(ask{event: "C-2"})
 	now := m.left() // the store has at least that, and the next second's pulse is none of the copy's
 	reopen := h.Copy(t, w.Store)
-	for name, marker := range map[string]*marks{"a mark as of now": now, "a mark from before": {own: &old}, "no mark": {}, "another node's": now.elsewhere()} {
+	for name, marker := range map[string]*marks{"a mark as of now": now, "a mark from before": old, "no mark": {}, "another node's": now.elsewhere()} {
 		s := reopen(t)
 		found, err := s.Watch(t.Context(), marker)
 		must(t, err)
@@ -67,7 +67,7 @@ func testOtherMarks(t *testing.T, h Harness) {
 		held     bool
 		unmarked bool
 	}{
-		"none": {&marks{}, false, true}, "another node's": {m.elsewhere(), true, true}, "another copy's": {foreign, false, true}, "its own": {m, true, false},
+		"none": {&marks{}, false, true}, "another node's": {m.elsewhere(), true, true}, "another copy's": {foreign, false, true}, "its own": {m.left(), true, false},
 	} {
 		found, err := reopen(t).Watch(t.Context(), c.marker)
 		must(t, err)
@@ -93,9 +93,9 @@ func testOtherIncarnation(t *testing.T, h Harness) {
 	must(t, w.BeginRelease(ctx, store.Release{Person: "ann", Reason: "a test", KeepPending: true}))
 	must(t, w.EndRelease(ctx, found.ID))
 	w.taken(ask{event: "I-1"})
-	eventually(t, "the mark of the new incarnation", func() bool { return m.own.Incarnation != found.ID })
+	eventually(t, "the mark of the new incarnation", func() bool { return m.left().own.Incarnation != found.ID })
 	for name, s := range map[string]store.Store{"the copy": reopen(t), "an empty store": h.Open(t)} {
-		if other, err := s.Watch(ctx, &marks{own: m.own}); err != nil || !other.Held() || other.Behind == "" {
+		if other, err := s.Watch(ctx, m.left()); err != nil || !other.Held() || other.Behind == "" {
 			t.Errorf("%s: %+v, %v", name, other, err)
 		}
 	}
@@ -144,7 +144,7 @@ func testLostCommitIsNoJump(t *testing.T, h Harness) {
 	}
 	w.state(id, message.Pending)
 	w.taken(ask{event: "J-2"})
-	if found, err := f.Direct.Watch(t.Context(), m); err != nil || found.Held() {
+	if found, err := f.Direct.Watch(t.Context(), m.left()); err != nil || found.Held() {
 		t.Errorf("the next start finds %+v: %v", found, err)
 	}
 	<-time.After(2 * markEvery)

@@ -62,7 +62,7 @@ func (m *marks) left() *marks {
 }
 
 // elsewhere is what another node sees of the mark.
-func (m *marks) elsewhere() *marks { return &marks{others: []store.Mark{*m.own}} }
+func (m *marks) elsewhere() *marks { return &marks{others: []store.Mark{*m.left().own}} }
 
 // watched is a store with its mark, a world on it, and what Watch found.
 func watched(t *testing.T, h Harness, s store.Store, m *marks) (*world, store.Watched) {
