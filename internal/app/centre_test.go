@@ -17,10 +17,12 @@ type centre struct {
 	t         *testing.T
 	listener  net.Listener
 	submitted chan wire.PDU // every submit_sm, in the order of arrival
+	acked     chan wire.PDU // every deliver_sm_resp
 
 	mu   sync.Mutex
 	conn net.Conn
 	seq  uint32
+	came int // how many connections there were
 }
 
 // newCentre starts a centre and makes it the only connection of the configuration.
@@ -28,7 +30,7 @@ func newCentre(t *testing.T, c *app.Config, change func(*app.Connection)) *centr
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
-	m := &centre{t: t, listener: l, submitted: make(chan wire.PDU, 100)}
+	m := &centre{t: t, listener: l, submitted: make(chan wire.PDU, 100), acked: make(chan wire.PDU, 1000)}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -62,7 +64,7 @@ func (m *centre) serve() {
 			return
 		}
 		m.mu.Lock()
-		m.conn = conn
+		m.conn, m.came = conn, m.came+1
 		m.mu.Unlock()
 		m.read(bufio.NewReader(conn))
 	}
@@ -85,6 +87,8 @@ func (m *centre) read(r *bufio.Reader) {
 			m.answer(p, wire.StatusOK, nil)
 		case wire.CmdSubmitSM:
 			m.submitted <- p
+		case wire.CmdDeliverSMResp:
+			m.acked <- p
 		}
 	}
 }
@@ -98,6 +102,26 @@ func (m *centre) next() wire.PDU {
 	case <-time.After(20 * time.Second):
 		m.t.Fatal("nothing was submitted")
 		panic("unreachable")
+	}
+}
+
+// acks waits for the answers to so many deliver_sm: all of them were taken, and by one connection.
+func (m *centre) acks(n int) {
+	m.t.Helper()
+	for range n {
+		select {
+		case p := <-m.acked:
+			if p.Status != wire.StatusOK {
+				m.t.Errorf("a deliver_sm is answered with %s", p.Status)
+			}
+		case <-time.After(20 * time.Second):
+			m.t.Fatal("a deliver_sm has no answer")
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.came != 1 {
+		m.t.Errorf("there were %d connections, want the one that stays bound", m.came)
 	}
 }
 

@@ -120,11 +120,6 @@ func TestLoggedKeepsWhatItCannotUseFromHarm(t *testing.T) {
 	if r := Logged(plainKey, 1, 1, &long); r.Kind != "unreadable" || r.ExternalID != nil {
 		t.Errorf("an id of %d bytes is a %s", provider.LongestID+1, r.Kind)
 	}
-	final := delivered()
-	final.Parsed.Kind = provider.KindIntermediate
-	if r := Logged(plainKey, 1, 1, &final); r.State != "" {
-		t.Errorf("an intermediate notification says %s", r.State)
-	}
 	inbound := delivered()
 	inbound.Parsed.Text, inbound.Parsed.Extra = "secret", map[string]string{"octets": "736563726574", "udh": "00"}
 	inbound.Parsed.HasReference = false

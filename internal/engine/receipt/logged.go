@@ -25,7 +25,7 @@ func Logged(key intent.Keyer, connection, idSpace int64, e *provider.RawEvent) *
 		ID: ident.NewReceipt(0), Connection: connection, IDSpace: idSpace, Kind: string(p.Kind),
 		Headers: headersJSON(e.Headers), Peer: storable(e.Peer), Bind: storable(e.Bind),
 		EventID: storable(p.EventID), ExternalID: p.ExternalID, Reference: referenceOf(&p),
-		Status: storable(p.Status), State: stateOf(&p), ErrorCode: storable(p.ErrorCode),
+		Status: storable(p.Status), State: p.State, ErrorCode: storable(p.ErrorCode),
 		Source: storable(p.Source), Dest: storable(p.Dest),
 		SubmitDate: storable(p.SubmitDate), DoneDate: storable(p.DoneDate),
 		Parsed: parsedJSON(&p), Parser: storable(p.Parser),
@@ -35,18 +35,6 @@ func Logged(key intent.Keyer, connection, idSpace int64, e *provider.RawEvent) *
 
 // Place is what a receipt's payload is sealed to: its own row.
 func Place(id ident.Receipt) []byte { return secret.Place("receipt", id) }
-
-// finals are the states after which nothing is expected of a part.
-var finals = map[string]bool{"delivered": true, "undelivered": true, "expired": true}
-
-// stateOf is the normalised state. An intermediate notification that claims a final one contradicts itself:
-// it gets none, and a person looks at it.
-func stateOf(p *provider.Parsed) string {
-	if p.Kind == provider.KindIntermediate && finals[p.State] {
-		return ""
-	}
-	return p.State
-}
 
 // contentNames are fields that an adapter may have put aside and that are a message's content: they stay in the
 // sealed payload alone.

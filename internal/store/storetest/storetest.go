@@ -132,6 +132,8 @@ var exceptionTests = map[string]func(*testing.T, Harness){
 	"RereadMoves":          testRereadMoves,
 	"RereadOthers":         testRereadOthers,
 	"RereadConflicts":      testRereadConflicts,
+	"ForeignReceipts":      testForeignReceipts,
+	"RecycledIDs":          testRecycledIDs,
 	"FailedReceiptsWait":   testFailedReceiptsWait,
 	"FailedGivenUp":        testFailedReceiptsAreGivenUp,
 }
