@@ -46,18 +46,14 @@ func (w *world) killAt(point chaos.Point) {
 		return
 	}
 	w.vary()
+	w.lean(point)
 	intents := 20 + w.load.rng.IntN(20)
-	switch point {
-	case chaos.DecideInserted, chaos.DecideCommitted, chaos.AnswersWritten, chaos.AnswersCommitted:
-		w.load.nameless = true
-	}
 	switch point {
 	case chaos.SweepSelected:
 		w.killSweep(intents)
 	case chaos.Shutdown:
 		w.killShutdown(intents)
 	case chaos.ResolveWritten, chaos.ResolveCommitted:
-		w.load.endings = []string{"00", "04", "08", "08", "11"}
 		w.killOperator(point, (*operator).resolve)
 	case chaos.PolicyWritten, chaos.PolicyCommitted:
 		w.killOperator(point, (*operator).applyPolicy)
@@ -67,6 +63,18 @@ func (w *world) killAt(point chaos.Point) {
 		w.killUnderLoad(point, intents)
 	}
 	w.finish(intents)
+}
+
+// lean has more in the load of what a point is about.
+func (w *world) lean(point chaos.Point) {
+	switch point {
+	case chaos.DecideInserted, chaos.DecideCommitted, chaos.AnswersWritten, chaos.AnswersCommitted:
+		w.load.nameless = true
+	case chaos.RestCommitted: // the first part is often unknown until its receipt says more
+		w.load.long, w.load.endings = true, []string{"00", "00", "03", "04", "04", "05", "09", "12"}
+	case chaos.ResolveWritten, chaos.ResolveCommitted:
+		w.load.endings = []string{"00", "04", "08", "08", "11"}
+	}
 }
 
 // finish starts a gateway that nothing happens to, sends what is left, and checks.

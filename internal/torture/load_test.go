@@ -22,6 +22,7 @@ type load struct {
 	endings   []string
 	used      map[string]int // how many destinations of an ending are in use
 	nameless  bool           // half of the intents name nothing
+	long      bool           // half of the texts have several parts
 	url, key  string         // of the gateway in use
 	wishes    []*wish
 	acks      []check.Ack
@@ -96,7 +97,7 @@ func (l *load) next() *wish {
 	w := &wish{cancel: l.rng.IntN(8) == 0, misuse: l.rng.IntN(8) == 0, brief: l.rng.IntN(8) == 0, together: l.rng.IntN(8) == 0}
 	w.Ask = check.Ask{Event: event, Purpose: "order_confirmation", To: l.destination(ending)}
 	parts := 1
-	if l.rng.IntN(4) == 0 {
+	if l.rng.IntN(4) == 0 || l.long && l.rng.IntN(3) == 0 {
 		parts = 2 + l.rng.IntN(3)
 	}
 	w.Text = textOf(l.rng, event, parts, l.rng.IntN(3) == 0)
