@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/einmal/einmal/internal/domain/evidence"
 	"github.com/einmal/einmal/internal/domain/intent"
@@ -237,6 +238,13 @@ func (m *memory) SealingKey(_ context.Context, id int64) ([]byte, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.keys[ident.Partition(id)], nil
+}
+
+// pass lets time pass.
+func (b *bench) pass(d time.Duration) {
+	b.store.mu.Lock()
+	defer b.store.mu.Unlock()
+	b.store.now = b.store.now.Add(d)
 }
 
 // set changes a message's state behind everybody's back.

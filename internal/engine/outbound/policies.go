@@ -158,5 +158,7 @@ func mappingDefinition(p *policy.Policy) string {
 	return b.String()
 }
 
-// definition is what a purpose's key is made of, in one order.
-func definition(p policy.Purpose) string { return fmt.Sprint(slices.Sorted(slices.Values(p.Key))) }
+// definition is what a purpose's keys are made of, in one order, and whether each text has one of its own.
+func definition(p policy.Purpose) string {
+	return fmt.Sprint(slices.Sorted(slices.Values(p.Key)), p.OnOtherText == policy.OtherTextAllow)
+}

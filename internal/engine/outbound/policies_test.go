@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/domain/policy"
@@ -119,5 +120,30 @@ func BenchmarkPolicyLoaded(b *testing.B) {
 		if now, err := p.inForce(bg); err != nil || len(now.older["order"]) != len(parts)-1 {
 			b.Fatal(err)
 		}
+	}
+}
+
+// A version that ends the keys of single texts does not end their windows: a code that was a version of its own under
+// the old rule is still known by its text.
+//
+// covers: D6, D17
+func TestWindowsOfTextsOutliveTheirRule(t *testing.T) {
+	b := newBench(t)
+	code := func(text string) Answer {
+		s := login("1")
+		s.Text = text
+		return b.submit(s)
+	}
+	code("1111")
+	b.pass(4 * time.Minute)
+	second := code("2222")
+	if second.Decision.Class != intent.LegitimateRepeat {
+		t.Fatalf("another code: %+v", second.Decision)
+	}
+	strict := strings.Replace(testPolicy, "window: {while: [], at_most: 5m}", "window: {while: [], at_most: 5m}\n    on_other_text: suppress", 1)
+	b.store.put(version(2, strict))
+	b.pass(90 * time.Second)
+	if d := code("2222").Decision; d.PolicyID != "shop@2" || d.Action != intent.Suppress || d.Message.ID != second.Decision.Message.ID {
+		t.Errorf("the second code again, inside its own window: %+v", d)
 	}
 }

@@ -59,12 +59,15 @@ func (s *Service) addOlderKey(r *intent.Request, purpose policy.Purpose, event i
 	then := *r
 	then.Event = event
 	k := s.key(intent.KeyForm(purpose, &then))
-	if k == r.Keys.Intent || slices.Contains(r.Keys.Older, k) {
+	if k != r.Keys.Intent && !slices.Contains(r.Keys.Older, k) {
+		r.Keys.Older = append(r.Keys.Older, k)
+	}
+	if purpose.OnOtherText != policy.OtherTextAllow {
 		return
 	}
-	r.Keys.Older = append(r.Keys.Older, k)
-	if purpose.OnOtherText == policy.OtherTextAllow {
-		r.Keys.OlderVariants = append(r.Keys.OlderVariants, s.key(intent.VariantForm(k, r.TextKey)))
+	v := s.key(intent.VariantForm(k, r.TextKey))
+	if v != r.Keys.Variant && !slices.Contains(r.Keys.OlderVariants, v) {
+		r.Keys.OlderVariants = append(r.Keys.OlderVariants, v)
 	}
 }
 
