@@ -247,10 +247,12 @@ func (z *settling) attached(n *store.News, c *caseRow) {
 	}
 }
 
-// resolvedBefore reports whether it was resolved in the very same way; else somebody was faster.
+// resolvedBefore reports whether it was resolved in the very same way; else somebody was faster. What a person said
+// of the part's delivery is not kept here: only the same words of the same person are taken for the same.
 func resolvedBefore(x *exception.Exception, r *store.Resolution) (same bool, err error) {
 	was := x.Resolution
-	if x.State == exception.Actions[r.Action] && (r.To.Message.IsZero() || r.To == was.To || r.To.Message == was.To.Message && r.To.Attempt == 0) {
+	again := r.State == "" || r.Person == was.By && r.Reason == was.Reason
+	if again && x.State == exception.Actions[r.Action] && (r.To.Message.IsZero() || r.To == was.To || r.To.Message == was.To.Message && r.To.Attempt == 0) {
 		return true, nil
 	}
 	by := was.By

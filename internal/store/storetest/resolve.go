@@ -109,6 +109,10 @@ func testResolveConflict(t *testing.T, h Harness) {
 	if again := w.resolve(y, exception.Attach, exception.Part{}); !again.Known {
 		t.Errorf("attaching again gave %+v", again)
 	}
+	other := store.Resolution{Exception: y.ID, Tenant: y.Tenant, Action: exception.Attach, Person: "ann", Reason: "the customer has it", State: "delivered"}
+	if got := w.resolveAs(other); fault.CodeOf(got.Err) != fault.State || got.Known {
+		t.Errorf("somebody else with another word was told %+v", got)
+	}
 	groups, err := w.ExceptionGroups(context.Background(), w.tenant, false, store.GroupKey{}, 10)
 	must(t, err)
 	var count, open int64
