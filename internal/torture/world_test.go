@@ -276,9 +276,6 @@ func (w *world) tell(h *check.History) {
 		len(h.Asks), len(h.Acks), len(h.Messages), parts, len(h.Ledger), kinds, told, len(h.Acts.Resolved), len(h.Policies), len(h.Stops))
 }
 
-// quotedAtMost is how much of a text would be seen in a log, in bytes; a mark alone is shorter.
-const quotedAtMost = 20
-
 // tellsNothing looks for numbers and texts in what the gateways have logged.
 func (w *world) tellsNothing(h *check.History) {
 	w.Helper()

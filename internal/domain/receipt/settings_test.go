@@ -75,10 +75,11 @@ func TestVersionNamesTheSettings(t *testing.T) {
 		{}, {States: map[string]State{"FAILED": Undelivered}}, {States: map[string]State{"FAILED": Expired}},
 		{Errors: map[string]string{"069": "absent"}}, {Zone: time.UTC}, {Unmarked: true},
 	} {
-		if seen[s.Version()] || s.Version() != s.Version() {
-			t.Errorf("%+v has a version of another or none of its own: %s", s, s.Version())
+		version := s.Version()
+		if again := s.Version(); seen[version] || again != version {
+			t.Errorf("%+v has a version of another or none of its own: %s, %s", s, version, again)
 		}
-		seen[s.Version()] = true
+		seen[version] = true
 	}
 	if (&Settings{}).Version() != Parser {
 		t.Error("without settings it is the parser alone")

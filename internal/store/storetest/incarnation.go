@@ -63,11 +63,11 @@ func eventually(t *testing.T, what string, holds func() bool) {
 
 // gap is a store of which a copy was taken before a message that waited was sent.
 type gap struct {
-	m             *marks
-	waits, before ident.Message
-	open          store.Opened // an attempt that was under way when the copy was taken
-	missed        store.Opened // the attempt at the waiting message, of which the copy does not know
-	copied        store.Store
+	m      *marks
+	waits  ident.Message
+	open   store.Opened // an attempt that was under way when the copy was taken
+	missed store.Opened // the attempt at the waiting message, of which the copy does not know
+	copied store.Store
 }
 
 func newGap(t *testing.T, h Harness) *gap {

@@ -75,29 +75,29 @@ func (h *History) Rest() *History {
 }
 
 // takeLedger takes the lines that no restore explains and returns the message ids of the others.
-func (r *History) takeLedger(h *History) (dropped map[string]bool) {
+func (h *History) takeLedger(from *History) (dropped map[string]bool) {
 	dropped = map[string]bool{}
-	for _, l := range h.find().lines {
-		forgotten := l.attempt == nil && h.forgotten(clock.FromTime(l.At))
-		if forgotten || l.message != nil && h.doubted(l.message) {
+	for _, l := range from.find().lines {
+		forgotten := l.attempt == nil && from.forgotten(clock.FromTime(l.At))
+		if forgotten || l.message != nil && from.doubted(l.message) {
 			dropped[l.MessageID] = true
 			continue
 		}
-		r.Ledger = append(r.Ledger, *l.Entry)
+		h.Ledger = append(h.Ledger, *l.Entry)
 	}
 	return dropped
 }
 
-func (r *History) takeReceipts(h *History, dropped map[string]bool, kept map[ident.Message]bool) {
+func (h *History) takeReceipts(from *History, dropped map[string]bool, kept map[ident.Message]bool) {
 	gone := map[ident.Receipt]bool{}
-	for _, one := range h.Receipts {
+	for _, one := range from.Receipts {
 		if dropped[string(one.ExternalID)] {
 			gone[one.ID] = true
 			continue
 		}
-		r.Receipts = append(r.Receipts, one)
+		h.Receipts = append(h.Receipts, one)
 	}
-	r.Exceptions = slices.DeleteFunc(slices.Clone(h.Exceptions), func(x *store.ExceptionView) bool {
+	h.Exceptions = slices.DeleteFunc(slices.Clone(from.Exceptions), func(x *store.ExceptionView) bool {
 		return gone[x.Receipt] || !x.Message.IsZero() && !kept[x.Message]
 	})
 }
