@@ -1,19 +1,21 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
 )
 
 // tableOf is a table whose rows are copied, in an order near to that in which they were written: by ids, which
-// begin with the time. All but are the columns that the database fills by itself.
-type tableOf struct{ name, order, allBut string }
+// begin with the time. allBut is a column that the database fills by itself; only is a condition.
+type tableOf struct{ name, order, allBut, only string }
 
 // decisionTables are what a decision writes.
 var decisionTables = []tableOf{
-	{"register", "owner", ""}, {"decision", "id", ""}, {"message", "id", ""}, {"message_state", "message_id", ""},
-	{"event", "message_id, n", ""}, {"outbox", "message_id, n", ""}, {"feed", "message_id, n", ""},
+	{name: "register", order: "owner"}, {name: "decision", order: "id"}, {name: "message", order: "id"},
+	{name: "message_state", order: "message_id"}, {name: "event", order: "message_id, n"},
+	{name: "outbox", order: "message_id, n"}, {name: "feed", order: "message_id, n"},
 }
 
 // copied are the rows of some tables.
@@ -54,7 +56,8 @@ func (s *scratch) copyOf(ctx context.Context, tables []tableOf) (c *copied, err 
 }
 
 func copyTable(ctx context.Context, db *sql.DB, from tableOf) (t copiedTable, err error) {
-	res, err := db.QueryContext(ctx, "select * from "+from.name+" order by "+from.order)
+	only := cmp.Or(from.only, "true")
+	res, err := db.QueryContext(ctx, "select * from "+from.name+" where "+only+" order by "+from.order)
 	if err != nil {
 		return t, err
 	}

@@ -11,6 +11,7 @@ import (
 type benchCmd struct {
 	Decide      benchDecideCmd   `cmd:"" help:"Decisions, in process and over HTTP."`
 	Pipeline    benchPipelineCmd `cmd:"" help:"The whole way of a message, against Kannel."`
+	Receipts    benchReceiptsCmd `cmd:"" help:"Delivery receipts, against a bare insert."`
 	BareHandler bareHandlerCmd   `cmd:"" hidden:"" help:"What decisions over HTTP are compared with."`
 }
 
@@ -70,6 +71,15 @@ type benchPipelineCmd struct {
 
 func (c *benchPipelineCmd) Run(ctx context.Context, env *Env) error {
 	return c.measure(ctx, env, c.Count, bench.Pipeline)
+}
+
+type benchReceiptsCmd struct {
+	benchFlags
+	Count int `help:"Receipts of each side in a round." default:"20000" placeholder:"N"`
+}
+
+func (c *benchReceiptsCmd) Run(ctx context.Context, env *Env) error {
+	return c.measure(ctx, env, c.Count, bench.Receipts)
 }
 
 type bareHandlerCmd struct{}
