@@ -151,6 +151,11 @@ func (s settling) Settle(ctx context.Context, news []store.News, rules store.Rul
 	return s.news.Settle(ctx, news, rules)
 }
 
+// SettleLogged implements store.ReceiptLog.
+func (s settling) SettleLogged(ctx context.Context, logged []*store.LoggedReceipt, news []store.News, rules store.Rules) ([]store.Settled, error) {
+	return s.news.SettleLogged(ctx, logged, news, rules)
+}
+
 // decided is called after messages were made or changed.
 func (a *App) decided() {
 	a.dispatch.Wake()
@@ -164,7 +169,7 @@ func (a *App) swept() { a.decided() }
 func (a *App) door() provider.Sink {
 	return intake.New(intake.Config{
 		Connection: a.connection.id, IDSpace: a.connection.space, Name: a.connection.name, Tenant: a.tenant,
-		Sealer: a.sealer, Log: a.store, Clock: nodeClock(), Hand: a.receipts.Offer, Logger: a.log,
+		Sealer: a.sealer, Log: a.store, Clock: nodeClock(), Settle: a.receipts.Take, Hand: a.receipts.Offer, Logger: a.log,
 		Key:     func(form []byte) intent.Key { return a.identity.Key(form) },
 		Metrics: intake.NewMetrics(a.metrics),
 	})

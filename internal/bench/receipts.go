@@ -164,12 +164,23 @@ type counting struct {
 // Settle implements store.Settler.
 func (c *counting) Settle(ctx context.Context, news []store.News, rules store.Rules) ([]store.Settled, error) {
 	settled, err := c.news.Settle(ctx, news, rules)
+	c.count(settled)
+	return settled, err
+}
+
+// SettleLogged implements store.ReceiptLog.
+func (c *counting) SettleLogged(ctx context.Context, logged []*store.LoggedReceipt, news []store.News, rules store.Rules) ([]store.Settled, error) {
+	settled, err := c.news.SettleLogged(ctx, logged, news, rules)
+	c.count(settled)
+	return settled, err
+}
+
+func (c *counting) count(settled []store.Settled) {
 	for _, s := range settled {
 		if s.Err == nil && s.Case != nil {
 			c.applied.Add(1)
 		}
 	}
-	return settled, err
 }
 
 func (e *engine) startReceipts(ctx context.Context) *receiptWorks {
@@ -182,7 +193,7 @@ func (e *engine) startReceipts(ctx context.Context) *receiptWorks {
 	})
 	w.door = intake.New(intake.Config{
 		Connection: e.connection, IDSpace: e.space, Name: "carrier", Tenant: e.tenant, Sealer: e.sealer, Log: e.store, Clock: clock.System{},
-		Hand: w.worker.Offer, Logger: log, Key: func(form []byte) intent.Key { return e.identity.Key(form) }, Metrics: intake.NewMetrics(metrics),
+		Settle: w.worker.Take, Hand: w.worker.Offer, Logger: log, Key: func(form []byte) intent.Key { return e.identity.Key(form) }, Metrics: intake.NewMetrics(metrics),
 	})
 	w.worker.Start(ctx)
 	return w

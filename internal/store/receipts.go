@@ -44,6 +44,10 @@ type ReceiptLog interface {
 	// LogReceipts appends. They are put on the list of work, to be settled by the caller at once or, should it
 	// die, by whoever finds them after retryAfter. Seq and ReceivedAt are filled in.
 	LogReceipts(ctx context.Context, rs []*LoggedReceipt, retryAfter time.Duration) error
+	// SettleLogged appends receipts and settles news, theirs among it, in one transaction: Settle for what is not stored
+	// yet. Such a receipt is on the list of work only if it waits, or got an error of its own. After an error of the
+	// call nothing is stored: LogReceipts and Settle find out which of them is wrong.
+	SettleLogged(ctx context.Context, logged []*LoggedReceipt, news []News, rules Rules) ([]Settled, error)
 	// DueReceipts lists receipts on the list of work whose time has come: those that were never settled, and
 	// those whose grace is over (waited).
 	DueReceipts(ctx context.Context, limit int) ([]DueReceipt, error)

@@ -1,5 +1,6 @@
 // Package intake is the one door for what providers send. It stores a call, durably and before anything else,
-// and only then lets the provider know; what the call means is found out afterwards.
+// and only then lets the provider know. What the call means is found out afterwards, or in the same transaction where
+// nothing is in the way.
 package intake
 
 import (
@@ -39,6 +40,9 @@ type Config struct {
 	Log        Log
 	Key        intent.Keyer
 	Clock      clock.Clock
+	// Settle stores calls and gives them their effect in one transaction, or does nothing and says so: they are then
+	// stored by themselves and handed on. Nil: they always are.
+	Settle func(ctx context.Context, rs []*store.LoggedReceipt) (done bool)
 	// Hand is given what was stored, to have its effect. It must not block. What it drops, and what is lost
 	// with the process, is found on the store's list of work after RetryAfter.
 	Hand       func([]*store.LoggedReceipt)
@@ -79,7 +83,8 @@ func New(cfg Config) *Door {
 // again after an error that hid a commit is stored twice, and settled as a repeat.
 func (d *Door) Take(ctx context.Context, events []provider.RawEvent) error {
 	logged, err := d.seal(ctx, events)
-	if err == nil {
+	settled := err == nil && d.cfg.Settle != nil && d.cfg.Settle(ctx, logged)
+	if err == nil && !settled {
 		err = d.cfg.Log.LogReceipts(ctx, logged, d.cfg.RetryAfter)
 	}
 	if err != nil {
@@ -92,7 +97,9 @@ func (d *Door) Take(ctx context.Context, events []provider.RawEvent) error {
 	for _, r := range logged {
 		d.cfg.Metrics.taken.WithLabelValues(d.cfg.Name, r.Kind).Inc()
 	}
-	d.cfg.Hand(logged)
+	if !settled {
+		d.cfg.Hand(logged)
+	}
 	return nil
 }
 

@@ -90,3 +90,19 @@ func TestWhatIsNotStoredIsNotTaken(t *testing.T) {
 		}
 	}
 }
+
+// What is stored with its effect is not handed on; what could not be is stored by itself, and then is.
+func TestWhatIsSettledAtOnceIsNotHandedOn(t *testing.T) {
+	for _, settles := range []bool{true, false} {
+		b := &book{}
+		d := b.door()
+		var offered []*store.LoggedReceipt
+		d.cfg.Settle = func(_ context.Context, rs []*store.LoggedReceipt) bool {
+			offered = rs
+			return settles
+		}
+		if err := d.Take(t.Context(), events(2)); err != nil || len(offered) != 2 || (len(b.calls) == 0) != settles || (len(b.handed) == 0) != settles {
+			t.Errorf("settled at once %v: %v, %d transactions, %d handed on", settles, err, len(b.calls), len(b.handed))
+		}
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"hash/fnv"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/einmal/einmal/internal/ground/ident"
@@ -22,6 +23,7 @@ type Store interface {
 	PostponeReceipts(ctx context.Context, rs []store.Postponed) error
 	GiveUpReceipts(ctx context.Context, rs []*store.LoggedReceipt, detail string) error
 	FinishReceipts(ctx context.Context, ids []ident.Receipt) error
+	SettleLogged(ctx context.Context, logged []*store.LoggedReceipt, news []store.News, rules store.Rules) ([]store.Settled, error)
 	AwaitedIDs(ctx context.Context, connection int64, from store.Cursor, scan int) ([]store.AwaitedID, store.Cursor, error)
 	Meta(ctx context.Context, name string) (string, error)
 	SetMeta(ctx context.Context, name, value string) error
@@ -62,6 +64,7 @@ const (
 type Worker struct {
 	cfg      Config
 	offered  [workers]chan *store.LoggedReceipt
+	inHand   atomic.Int64 // offered and not settled yet
 	stopping chan struct{}
 	stopOnce sync.Once
 	cancel   context.CancelFunc
@@ -105,10 +108,41 @@ func (w *Worker) Offer(rs []*store.LoggedReceipt) {
 	for _, r := range rs {
 		select {
 		case w.offered[workerOf(r)] <- r:
+			w.inHand.Add(1)
 		default:
 			w.cfg.Metrics.left.Inc()
 		}
 	}
+}
+
+// Take stores receipts and gives them their effect in one transaction. It reports false, and has done nothing, where
+// earlier ones are still in hand, which go first, and where the store could not: then they are to be stored by
+// themselves and offered.
+func (w *Worker) Take(ctx context.Context, rs []*store.LoggedReceipt) (done bool) {
+	if w.inHand.Load() > 0 {
+		return false
+	}
+	var news []store.News
+	batch := make([]store.DueReceipt, len(rs))
+	for i, r := range rs {
+		batch[i].LoggedReceipt = *r
+		if isReceipt(r.Kind) {
+			news = append(news, w.news(&batch[i]))
+		}
+	}
+	settled, err := w.cfg.Store.SettleLogged(ctx, rs, news, w.cfg.Rules)
+	if err != nil {
+		w.cfg.Log.Debug("receipts could not be stored and settled at once", "error", err, "count", len(rs))
+		return false
+	}
+	failed := map[ident.Receipt]error{}
+	w.settled(ctx, news, settled, failed)
+	w.putAside(ctx, batch, failed)
+	w.cfg.Metrics.others.Add(float64(len(rs) - len(news)))
+	if w.cfg.Committed != nil {
+		w.cfg.Committed()
+	}
+	return true
 }
 
 // workerOf chooses by the message id, or where there is none by the handset.
@@ -130,6 +164,7 @@ func (w *Worker) work(ctx context.Context, mine <-chan *store.LoggedReceipt) {
 			return
 		}
 		w.settle(ctx, batch)
+		w.inHand.Add(-int64(len(batch)))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http/httptest"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -30,6 +31,7 @@ type list struct {
 	due      []store.DueReceipt
 	batches  [][]store.News
 	finished []ident.Receipt
+	logged   []*store.LoggedReceipt // with their effect
 	putOff   []store.Postponed
 	givenUp  []ident.Receipt
 	away     error // of a store that keeps nothing
@@ -60,6 +62,16 @@ func (l *list) Settle(_ context.Context, news []store.News, _ store.Rules) ([]st
 	}
 	l.settled <- len(news)
 	return settled, nil
+}
+
+func (l *list) SettleLogged(ctx context.Context, rs []*store.LoggedReceipt, news []store.News, rules store.Rules) ([]store.Settled, error) {
+	settled, err := l.Settle(ctx, news, rules)
+	if err == nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.logged = append(l.logged, rs...)
+	}
+	return settled, err
 }
 
 func (l *list) DueReceipts(_ context.Context, limit int) ([]store.DueReceipt, error) {
@@ -409,5 +421,37 @@ func TestRedact(t *testing.T) {
 		case c.want != "" && (!placed || string(plain) != strings.TrimPrefix(c.want, "empty")):
 			t.Errorf("%s: replaced by %q, want %q", name, plain, c.want)
 		}
+	}
+}
+
+// A receipt is stored and settled at once where nothing is in the way. Those in hand go first, since the first of two
+// that contradict each other counts; and what the store cannot do at once is left to be done in steps.
+//
+// covers: R1, R8
+func TestTakeStoresAndSettlesAtOnce(t *testing.T) {
+	l := newList()
+	w, m := worker(l)
+	if !w.Take(t.Context(), []*store.LoggedReceipt{logged(provider.KindReceipt), logged(provider.KindInbound)}) {
+		t.Fatal("nothing was in the way")
+	}
+	if len(l.logged) != 2 || len(l.batches) != 1 || len(l.batches[0]) != 1 || !l.batches[0][0].Receipt.EchoDeclared {
+		t.Errorf("%d were stored, settled were %+v", len(l.logged), l.batches)
+	}
+	if !shows(m, `einmal_receipts_total{connection="carrier",effect="exception",simulated="false"} 1`) || !shows(m, "einmal_inbound_calls_total 1") {
+		t.Error("they were not counted")
+	}
+	w.Offer([]*store.LoggedReceipt{logged(provider.KindReceipt)})
+	if w.Take(t.Context(), []*store.LoggedReceipt{logged(provider.KindReceipt)}) {
+		t.Error("one has overtaken those in hand")
+	}
+	start(t, w)
+	for end := time.Now().Add(10 * time.Second); w.inHand.Load() > 0 && time.Now().Before(end); {
+		runtime.Gosched()
+	}
+	l.mu.Lock()
+	l.answer = func([]store.News) ([]store.Settled, error) { return nil, fault.New(fault.Internal, "broken") }
+	l.mu.Unlock()
+	if w.Take(t.Context(), []*store.LoggedReceipt{logged(provider.KindReceipt)}) || len(l.logged) != 2 {
+		t.Error("what the store could not do is said to be done")
 	}
 }

@@ -23,9 +23,15 @@ const full = 256
 // not settled is found again.
 var errClosed = errors.New("settle: the queue is closed")
 
+// Store is the part of the store that is needed.
+type Store interface {
+	store.Settler
+	SettleLogged(ctx context.Context, logged []*store.LoggedReceipt, news []store.News, rules store.Rules) ([]store.Settled, error)
+}
+
 // Queue gathers the news of flows. It is itself a store.Settler, and is put between the flows and the store.
 type Queue struct {
-	store store.Settler
+	store Store
 	rules store.Rules
 
 	mu      sync.Mutex
@@ -39,6 +45,7 @@ var _ store.Settler = (*Queue)(nil)
 
 // part is what one flow brings.
 type part struct {
+	logged  []*store.LoggedReceipt // to be appended to the log in the same transaction
 	news    []store.News
 	settled []store.Settled
 	err     error
@@ -46,7 +53,7 @@ type part struct {
 }
 
 // New returns a queue that works until it is closed. Every part is settled by these rules.
-func New(s store.Settler, rules store.Rules) *Queue {
+func New(s Store, rules store.Rules) *Queue {
 	q := &Queue{store: s, rules: rules}
 	q.more.L = &q.mu
 	q.done.Go(q.write)
@@ -59,7 +66,16 @@ func (q *Queue) Settle(ctx context.Context, news []store.News, _ store.Rules) ([
 	if len(news) == 0 {
 		return nil, nil
 	}
-	p := &part{news: news, done: make(chan struct{})}
+	return q.wait(ctx, &part{news: news, done: make(chan struct{})})
+}
+
+// SettleLogged has receipts stored and settled in one transaction, with whatever else is settled in it. After an error
+// they are not stored. The rules are the queue's.
+func (q *Queue) SettleLogged(ctx context.Context, logged []*store.LoggedReceipt, news []store.News, _ store.Rules) ([]store.Settled, error) {
+	return q.wait(ctx, &part{logged: logged, news: news, done: make(chan struct{})})
+}
+
+func (q *Queue) wait(ctx context.Context, p *part) ([]store.Settled, error) {
 	if !q.put(p) {
 		return nil, fault.Wrap(errClosed, fault.Unavailable, "this node is shutting down; nothing was changed")
 	}
@@ -134,6 +150,7 @@ func (q *Queue) take() (taken []*part) {
 
 // transaction is what goes together.
 type transaction struct {
+	parts    int
 	news     int
 	receipts map[ident.Receipt]bool
 }
@@ -141,7 +158,7 @@ type transaction struct {
 // add takes one more part, if it fits. The same receipt may be brought by two: by who was handed it, and by who
 // found it on the list of work. The second has to see what the first has done.
 func (t *transaction) add(p *part) bool {
-	if t.news > 0 && t.news+len(p.news) > full {
+	if t.parts > 0 && t.news+len(p.news) > full {
 		return false
 	}
 	for _, n := range p.news {
@@ -154,6 +171,7 @@ func (t *transaction) add(p *part) bool {
 			t.receipts[n.Receipt.ID] = true
 		}
 	}
+	t.parts++
 	t.news += len(p.news)
 	return true
 }
@@ -162,11 +180,16 @@ func (t *transaction) add(p *part) bool {
 // finds its attempt.
 func (q *Queue) settle(parts []*part) {
 	slices.SortStableFunc(parts, func(a, b *part) int { return rank(a) - rank(b) })
+	var logged []*store.LoggedReceipt
 	var all []store.News
 	for _, p := range parts {
-		all = append(all, p.news...)
+		logged, all = append(logged, p.logged...), append(all, p.news...)
 	}
-	settled, err := q.store.Settle(context.Background(), all, q.rules)
+	settled, err := q.run(logged, all)
+	if err != nil && len(logged) > 0 && len(parts) > 1 {
+		q.apart(parts)
+		return
+	}
 	for _, p := range parts {
 		if p.err = err; err == nil {
 			p.settled, settled = settled[:len(p.news):len(p.news)], settled[len(p.news):]
@@ -175,8 +198,25 @@ func (q *Queue) settle(parts []*part) {
 	}
 }
 
+// run is not bound to anybody's context: a transaction is several callers'.
+func (q *Queue) run(logged []*store.LoggedReceipt, news []store.News) ([]store.Settled, error) {
+	if len(logged) > 0 {
+		return q.store.SettleLogged(context.Background(), logged, news, q.rules)
+	}
+	return q.store.Settle(context.Background(), news, q.rules)
+}
+
+// apart settles parts one by one, where one that brought new receipts may have kept the others from being settled:
+// nothing is halved then.
+func (q *Queue) apart(parts []*part) {
+	for _, p := range parts {
+		p.settled, p.err = q.run(p.logged, p.news)
+		close(p.done)
+	}
+}
+
 func rank(p *part) int {
-	if p.news[0].Kind == evidence.Receipt {
+	if len(p.logged) > 0 || p.news[0].Kind == evidence.Receipt {
 		return 1
 	}
 	return 0

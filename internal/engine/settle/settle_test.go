@@ -19,8 +19,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // gate is a store that tells what it is to settle and goes on when it is let through.
 type gate struct {
-	begun chan []store.News
-	pass  chan error
+	begun  chan []store.News
+	pass   chan error
+	logged []*store.LoggedReceipt // of the last transaction that stored some
 }
 
 func (g *gate) Settle(_ context.Context, news []store.News, _ store.Rules) ([]store.Settled, error) {
@@ -35,11 +36,27 @@ func (g *gate) Settle(_ context.Context, news []store.News, _ store.Rules) ([]st
 	return settled, nil
 }
 
+func (g *gate) SettleLogged(ctx context.Context, logged []*store.LoggedReceipt, news []store.News, rules store.Rules) ([]store.Settled, error) {
+	g.logged = logged
+	return g.Settle(ctx, news, rules)
+}
+
 // start begins a settlement and waits until it stands in the queue, behind so many others.
 func start(q *Queue, behind int, ctx context.Context, news ...store.News) chan error {
+	return startLogged(q, behind, ctx, nil, news...)
+}
+
+// startLogged is start for news of which some are not stored yet.
+func startLogged(q *Queue, behind int, ctx context.Context, logged []*store.LoggedReceipt, news ...store.News) chan error {
 	done := make(chan error, 1)
 	go func() {
-		settled, err := q.Settle(ctx, news, store.Rules{})
+		settle := q.Settle
+		if logged != nil {
+			settle = func(ctx context.Context, news []store.News, rules store.Rules) ([]store.Settled, error) {
+				return q.SettleLogged(ctx, logged, news, rules)
+			}
+		}
+		settled, err := settle(ctx, news, store.Rules{})
 		for i := range settled {
 			if settled[i].Message != news[i].Message {
 				err = fmt.Errorf("the result of another: %v", settled[i])
@@ -179,4 +196,38 @@ func TestGoingAway(t *testing.T) {
 	if got, err := q.Settle(t.Context(), nil, store.Rules{}); got != nil || err != nil {
 		t.Errorf("nothing to settle: %v %v", got, err)
 	}
+}
+
+// Receipts are stored in the transaction in which they are settled, with the answers that came at the same moment.
+// What breaks it is found by leaving each part to itself.
+//
+// covers: R1
+func TestReceiptsAreStoredWithTheirEffect(t *testing.T) {
+	g, q := busy(t)
+	r, o := receipt(), outcome()
+	stored := &store.LoggedReceipt{ID: r.Receipt.ID}
+	inbound := &store.LoggedReceipt{ID: ident.NewReceipt(0)}
+	results := []chan error{startLogged(q, 0, t.Context(), []*store.LoggedReceipt{stored}, r), start(q, 1, t.Context(), o), startLogged(q, 2, t.Context(), []*store.LoggedReceipt{inbound})}
+	g.pass <- nil
+	if got := <-g.begun; len(got) != 2 || got[0].Message != o.Message || len(g.logged) != 2 {
+		t.Errorf("together went %+v and %d receipts", got, len(g.logged))
+	}
+	broken := errors.New("broken")
+	g.pass <- broken
+	for _, want := range []int{1, 1, 0} { // the answer, the receipt, and what has no effect
+		if got := <-g.begun; len(got) != want {
+			t.Errorf("%d went alone", len(got))
+		}
+		if want == 0 {
+			g.pass <- broken
+		} else {
+			g.pass <- nil
+		}
+	}
+	for i, done := range results {
+		if err := <-done; (i == 2) != errors.Is(err, broken) {
+			t.Errorf("part %d: %v", i, err)
+		}
+	}
+	q.Close()
 }

@@ -39,6 +39,13 @@ func (s Store) Settle(ctx context.Context, news []store.News, rules store.Rules)
 	return settled, err
 }
 
+// SettleLogged implements store.ReceiptLog.
+func (s Store) SettleLogged(ctx context.Context, logged []*store.LoggedReceipt, news []store.News, rules store.Rules) ([]store.Settled, error) {
+	settled, err := s.Store.SettleLogged(ctx, logged, news, rules)
+	s.tell(settled)
+	return settled, err
+}
+
 // Resolve implements store.Resolver.
 func (s Store) Resolve(ctx context.Context, rs []store.Resolution, rules store.Rules) ([]store.Settled, error) {
 	settled, err := s.Store.Resolve(ctx, rs, rules)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/einmal/einmal/internal/domain/exception"
 	"github.com/einmal/einmal/internal/ground/chaos"
+	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/store"
 )
@@ -33,8 +34,8 @@ var (
 		external_id, reference, status, state, error_code, source, dest, submit_date, done_date, parsed, parser, event_key)
 		select * from {rows id bytes, connection int, id_space int, received_at int, kind text, payload bytes, headers text, peer text, bind text, provider_event_id text,
 		external_id bytes, reference int, status text, state text, error_code text, source text, dest text, submit_date text, done_date text, parsed text, parser text, event_key bytes}
-		where true on conflict (id) do nothing returning id`)
-	insertIntake = define(`insert into intake (receipt_id, due_at, waited) select id, {1}, 0 from {rows id bytes} where true on conflict (receipt_id) do nothing`)
+		where true on conflict (id) do nothing returning id, seq`)
+	insertIntake = define(`insert into intake (receipt_id, due_at, waited) select id, {1}, {2} from {rows id bytes} where true on conflict (receipt_id) do nothing`)
 	readSeqs     = define(`select p.id, p.seq, p.received_at from {rows id bytes} cross join receipt p where p.id = r.id`)
 )
 
@@ -49,29 +50,48 @@ func (t *tx) logReceipts(ctx context.Context, rs []*store.LoggedReceipt, retryAf
 	if err != nil {
 		return err
 	}
-	log, ids := &rows{}, &rows{}
-	byID := make(map[ident.Receipt]*store.LoggedReceipt, len(rs))
-	for _, r := range rs {
-		byID[r.ID] = r
-		ids.add(r.ID)
-		log.add(r.ID, r.Connection, r.IDSpace, now, r.Kind, some(r.Payload), r.Headers, r.Peer, r.Bind, r.EventID,
-			some(r.ExternalID), r.Reference, r.Status, r.State, r.ErrorCode, r.Source, r.Dest, r.SubmitDate, r.DoneDate, r.Parsed, r.Parser, r.EventKey)
-	}
-	appended := &rows{} // one that is in the log already may have had its effect
-	err = t.query(ctx, insertReceipts, log, func(res *sql.Rows) error {
-		var id []byte
-		err := res.Scan(&id)
-		appended.add(id)
-		return err
-	})
+	fresh, err := t.appendReceipts(ctx, rs, now)
 	if err != nil {
 		return err
 	}
-	if _, err := t.exec(ctx, insertIntake, appended, now.Add(retryAfter)); err != nil {
+	listed := &rows{}
+	for id := range fresh {
+		listed.add(id)
+	}
+	if _, err := t.exec(ctx, insertIntake, listed, now.Add(retryAfter), 0); err != nil {
 		return err
 	}
 	chaos.At(chaos.ReceiptWritten)
-	return t.query(ctx, readSeqs, ids, func(res *sql.Rows) error {
+	return nil
+}
+
+// appendReceipts returns those that are new: one that is in the log already may have had its effect.
+func (t *tx) appendReceipts(ctx context.Context, rs []*store.LoggedReceipt, now clock.Micros) (fresh map[ident.Receipt]bool, err error) {
+	log, byID := &rows{}, make(map[ident.Receipt]*store.LoggedReceipt, len(rs))
+	for _, r := range rs {
+		byID[r.ID], r.ReceivedAt = r, now
+		log.add(r.ID, r.Connection, r.IDSpace, now, r.Kind, some(r.Payload), r.Headers, r.Peer, r.Bind, r.EventID,
+			some(r.ExternalID), r.Reference, r.Status, r.State, r.ErrorCode, r.Source, r.Dest, r.SubmitDate, r.DoneDate, r.Parsed, r.Parser, r.EventKey)
+	}
+	fresh = make(map[ident.Receipt]bool, len(rs))
+	err = t.query(ctx, insertReceipts, log, func(res *sql.Rows) error {
+		var id []byte
+		var seq int64
+		err := res.Scan(&id, &seq)
+		r := byID[ident.Receipt(keyFrom(id))]
+		r.Seq, fresh[r.ID] = seq, true
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	old := &rows{}
+	for id := range byID {
+		if !fresh[id] {
+			old.add(id)
+		}
+	}
+	return fresh, t.query(ctx, readSeqs, old, func(res *sql.Rows) error {
 		var id []byte
 		var seq, at int64
 		if err := res.Scan(&id, &seq, &at); err != nil {

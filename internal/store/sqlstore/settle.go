@@ -61,9 +61,10 @@ type settling struct {
 
 	exceptions []exception.Exception
 	closed     []*exception.Exception
-	finished   []ident.Receipt // off the list of work
-	waiting    []ident.Receipt // on it until their grace is over
-	redact     []ident.Receipt // of messages whose text is a secret
+	fresh      map[ident.Receipt]bool // that this transaction appends to the log: they are not on the list of work yet
+	finished   []ident.Receipt        // off the list of work
+	waiting    []ident.Receipt        // on it until their grace is over
+	redact     []ident.Receipt        // of messages whose text is a secret
 }
 
 func newSettling(t *tx, rules store.Rules, news []store.News) *settling {

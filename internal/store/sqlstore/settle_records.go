@@ -89,15 +89,18 @@ func (z *settling) references(n *store.News, ref int32) *record {
 
 var lockIntake = define(`select i.receipt_id from {rows id bytes} cross join intake i where i.receipt_id = r.id order by i.receipt_id {update}`)
 
-// lockIntake takes the receipts of the batch. One that is on the list of work no more has been settled already.
+// lockIntake takes the receipts of the batch. One that is neither new nor on the list of work has been settled already.
 func (z *settling) lockIntake(ctx context.Context) error {
-	ids := &rows{}
+	ids, listed := &rows{}, map[ident.Receipt]bool{}
 	for _, n := range z.news {
-		if n.Kind == evidence.Receipt {
+		switch {
+		case n.Kind != evidence.Receipt:
+		case z.fresh[n.Receipt.ID]:
+			listed[n.Receipt.ID] = true
+		default:
 			ids.add(n.Receipt.ID)
 		}
 	}
-	listed := map[ident.Receipt]bool{}
 	err := z.t.query(ctx, lockIntake, ids, func(res *sql.Rows) error {
 		var id []byte
 		err := res.Scan(&id)

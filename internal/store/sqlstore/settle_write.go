@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
-	"slices"
 
 	"github.com/einmal/einmal/internal/domain/intent"
 )
@@ -96,28 +95,6 @@ func (z *settling) writeRest(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-var (
-	deleteIntake = define(`delete from intake where receipt_id in (select r.id from {rows id bytes})`)
-	updateIntake = define(`update intake set due_at = {1}, waited = 1 from {rows id bytes} where intake.receipt_id = r.id`)
-)
-
-func (z *settling) writeIntake(ctx context.Context) error {
-	finished, waiting := &rows{}, &rows{}
-	for _, id := range z.finished {
-		finished.add(id)
-	}
-	for _, id := range z.waiting {
-		if !slices.Contains(z.finished, id) { // the answer came in this very batch
-			waiting.add(id)
-		}
-	}
-	if _, err := z.t.exec(ctx, deleteIntake, finished); err != nil {
-		return err
-	}
-	_, err := z.t.exec(ctx, updateIntake, waiting, z.now.Add(z.rules.Grace))
-	return err
 }
 
 var (

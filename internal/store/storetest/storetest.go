@@ -91,6 +91,7 @@ func Run(t *testing.T, h Harness) {
 		"References":           testReferences,
 		"Parts":                testParts,
 		"OutcomeThenReceipt":   testOutcomeThenReceipt,
+		"SettleLogged":         testSettleLogged,
 		"ReceiptThenOutcome":   testReceiptThenOutcome,
 		"LostAnswerByEcho":     testLostAnswerByEcho,
 		"LostAnswerPaired":     testLostAnswerPaired,

@@ -244,16 +244,23 @@ func (w *world) outcome(o store.Opened, kind message.Outcome, externalID string)
 // receipt logs a receipt and returns it as news.
 func (w *world) receipt(externalID string, ref int32, state string, to int) store.News {
 	w.t.Helper()
+	r, n := w.call(externalID, ref, state, to)
+	must(w.t, w.LogReceipts(context.Background(), []*store.LoggedReceipt{r}, 5*time.Second))
+	return n
+}
+
+// call is a receipt that is not stored yet, and its news.
+func (w *world) call(externalID string, ref int32, state string, to int) (*store.LoggedReceipt, store.News) {
+	w.t.Helper()
 	r := &store.LoggedReceipt{
 		ID: ident.NewReceipt(0), Connection: w.conn, IDSpace: w.space, Kind: "receipt", Payload: []byte("sealed"),
 		ExternalID: []byte(externalID), Reference: ref, Status: state, State: state, Source: number(to)[1:], Parser: "test/1",
 	}
 	r.EventKey = key(fmt.Appendf(nil, "%s/%d/%s", externalID, ref, state))
-	must(w.t, w.LogReceipts(context.Background(), []*store.LoggedReceipt{r}, 5*time.Second))
 	n := store.NewsOf(r)
 	n.Receipt.EchoDeclared = true
 	n.HandsetE164 = number(to)
-	return n
+	return r, n
 }
 
 func (w *world) settle(news ...store.News) []store.Settled {
