@@ -78,7 +78,7 @@ func Open(ctx context.Context, o Options) (*sqlstore.Store, error) {
 }
 
 func pool(config *pgx.ConnConfig, size int) *sql.DB {
-	db := stdlib.OpenDB(*ours(config))
+	db := stdlib.OpenDB(*ours(config), stdlib.OptionAfterConnect(registerArrays))
 	db.SetMaxOpenConns(max(size, 1))
 	db.SetMaxIdleConns(max(size, 1))
 	return db
