@@ -48,6 +48,10 @@ func Migrate(ctx context.Context, c Config, log *slog.Logger) error {
 	return s.Close()
 }
 
+// GCPercent lets a gateway's heap grow to four times what lives before it is collected, where Go's default is twice.
+// What lives in it is small, and much passes through: a quarter of the CPU time went into collecting.
+const GCPercent = 300
+
 // Batching is how decisions are gathered: one writer on the embedded store, several on a server.
 func Batching(c Config) batch.Config {
 	if c.Store == storeSQLite {

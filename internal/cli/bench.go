@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"runtime/debug"
 
+	"github.com/einmal/einmal/internal/app"
 	"github.com/einmal/einmal/internal/bench"
 )
 
@@ -28,6 +30,9 @@ func (f benchFlags) measure(ctx context.Context, env *Env, count int, run func(c
 	self, err := os.Executable()
 	if err != nil {
 		return err
+	}
+	if env.Getenv("GOGC") == "" {
+		debug.SetGCPercent(app.GCPercent) // what runs in this process runs as in a gateway
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

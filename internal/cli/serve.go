@@ -41,13 +41,9 @@ func (f gatewayFlags) options() Options {
 	}
 }
 
-// gcPercent lets the heap grow to four times what lives before it is collected, where Go's default is twice. What
-// lives in a gateway is small, and much passes through: a quarter of its CPU time went into collecting.
-const gcPercent = 300
-
 func (c *serveCmd) Run(ctx context.Context, env *Env) error {
 	if env.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
+		debug.SetGCPercent(app.GCPercent)
 	}
 	gateway, err := env.App.Open(c.options(), env.Stderr)
 	if err != nil {
