@@ -23,8 +23,10 @@ type Declared struct {
 	States map[string]string `yaml:"states,omitempty"`
 	Errors map[string]string `yaml:"errors,omitempty"`
 	// Unmarked: receipts come without the receipt bit in esm_class. What a handset sends may then pass for one.
-	Unmarked  bool      `yaml:"unmarked,omitempty"`
-	Confirmed Confirmed `yaml:"confirmed,omitempty"`
+	Unmarked bool `yaml:"unmarked,omitempty"`
+	// Corrections are the final reports that a later one of the same part replaces. They need Confirmed.
+	Corrections []Correction `yaml:"corrections,omitempty"`
+	Confirmed   Confirmed    `yaml:"confirmed,omitempty"`
 }
 
 // IDs says how message ids are written. See receipt.IDs.
@@ -71,6 +73,9 @@ func (d Declared) check() error {
 		return fmt.Errorf("ids.%w", err)
 	}
 	if _, err := d.settings(); err != nil {
+		return err
+	}
+	if _, err := d.corrections(); err != nil {
 		return err
 	}
 	return d.Confirmed.check()

@@ -77,3 +77,12 @@ func TestBatchExample(t *testing.T) {
 		t.Errorf("%s", r.Raw)
 	}
 }
+
+// The API page's replay reads the log again, for show.
+func TestReplayExample(t *testing.T) {
+	g := start(t, testConfig(t, "sqlite"))
+	g.await(g.post(alert("replay", "+12025550100")).at("message.id"), "delivered")
+	if r := g.call(http.MethodPost, "/v1/receipts/replay", example(t, "api.md", "replay")); r.Status != http.StatusOK || r.at("looked_at") != "1" || r.at("changed") != "0" || r.at("dry_run") != "true" {
+		t.Errorf("%d %s", r.Status, r.Raw)
+	}
+}

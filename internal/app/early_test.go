@@ -74,3 +74,31 @@ func (g *gateway) counted(metric, value string) bool {
 	g.t.Helper()
 	return strings.Contains(g.call(http.MethodGet, "/metrics", nil).Raw, "\n"+metric+" "+value+"\n")
 }
+
+// A carrier that documents that a delivery may come after an expiry is believed; the other way round is a conflict, for
+// a person.
+//
+// covers: R6, R9
+func TestDeliveryAfterAnExpiry(t *testing.T) {
+	onEveryStore(t, func(t *testing.T, c app.Config) {
+		m := newCentre(t, &c, declares(app.Declared{
+			Corrections: []app.Correction{{From: "expired", To: "delivered"}}, Confirmed: app.Confirmed{By: "ops", On: "2026-11-01", Source: "manual 4.2"},
+		}))
+		g := start(t, c)
+		id, submit := g.sent(m, "+12025550143", "E1")
+		m.receipt(submit, says("E1", "EXPIRED"))
+		g.await(id, "expired")
+		m.receipt(submit, says("E1", "DELIVRD"))
+		g.until("the correction", func() bool { return g.message(id).at("state") == "delivered" }) // expired is final
+		if line := g.timeline(id); !strings.Contains(line, `"effect":"corrected"`) || !strings.Contains(line, "It replaces expired") {
+			t.Errorf("the timeline is %s", line)
+		}
+		if len(g.rows("/v1/exceptions")) != 0 {
+			t.Error("a person is told of it")
+		}
+		m.receipt(submit, says("E1", "UNDELIV"))
+		if x := g.open("conflicting", 1)[0]; x["message"] != id || g.message(id).at("state") != "delivered" {
+			t.Errorf("the exception is %v, the message %s", x, g.message(id).Raw)
+		}
+	})
+}

@@ -87,9 +87,8 @@ func (a *App) phones() provider.Phones {
 
 func (a *App) rules() store.Rules {
 	redactor := receipt.Redactor{Sealer: a.sealer, Readers: map[int64]provider.Reader{a.connection.id: a.connection.reader}}
-	ids, _ := a.connection.cfg.Receipts.IDs.read() // checked with the configuration
 	return store.Rules{
-		Correlate: evidence.Correlate, Redact: redactor.Redact, Profiles: map[int64]evidence.Profile{a.connection.id: {IDs: ids, EchoesReference: a.connection.cfg.Lookup.ownReference()}},
+		Correlate: evidence.Correlate, Redact: redactor.Redact, Profiles: map[int64]evidence.Profile{a.connection.id: a.connection.cfg.profile()},
 		Grace: time.Duration(a.cfg.Receipts.Grace), LookBack: time.Duration(a.cfg.Receipts.LookBack),
 	}
 }

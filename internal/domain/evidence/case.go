@@ -90,6 +90,7 @@ const (
 	EventRepeated  EventKind = "repeated"  // a receipt said again what was known
 	EventOvertaken EventKind = "overtaken" // an intermediate receipt after a final one
 	EventConflict  EventKind = "conflict"  // evidence against what is final
+	EventCorrected EventKind = "corrected" // a receipt replaced a final one, as the connection documents
 	EventOrphaned  EventKind = "orphaned"  // a worker died with the message in hand
 	EventFailed    EventKind = "failed"    // it was not sent and never can be
 	EventExpired   EventKind = "expired"   // the validity ended before it was sent

@@ -76,9 +76,10 @@ type Evidence struct {
 type ReceiptFacts struct {
 	ID           ident.Receipt
 	ExternalID   []byte
-	Reference    int32 // own reference as echoed; -1: none
-	EchoDeclared bool  // the connection declares that it echoes our reference
-	TwoBases     bool  // it declares that receipts write ids in another base than answers
+	Reference    int32                // own reference as echoed; -1: none
+	EchoDeclared bool                 // the connection declares that it echoes our reference
+	TwoBases     bool                 // it declares that receipts write ids in another base than answers
+	Corrections  []message.Correction // it documents
 	Status       string
 	State        string // normalised status; empty: no documented mapping
 	Final        bool   // the event says that it is a final receipt

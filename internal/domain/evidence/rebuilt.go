@@ -150,7 +150,7 @@ func (f *refold) take(p *Past) {
 		f.was, _ = message.ParseDelivery(p.Detail[detailDelivery])
 	case EventResolved:
 		f.resolved(p)
-	case EventReceipt, EventRepeated, EventOvertaken, EventConflict:
+	case EventReceipt, EventRepeated, EventOvertaken, EventConflict, EventCorrected:
 		f.receipt(p)
 	}
 }
@@ -201,8 +201,11 @@ func (f *refold) receipt(p *Past) {
 	if said, readable := recorded(&p.Event); readable {
 		next, effect := message.Apply(f.was, said)
 		setAside = effect == message.Applied && p.Kind != EventReceipt
-		if p.Kind == EventReceipt {
+		switch p.Kind {
+		case EventReceipt:
 			f.was = next
+		case EventCorrected:
+			f.was = said
 		}
 	}
 	if p.Now == nil || p.N < f.left[p.Receipt] || setAside && !(p.Kind == EventConflict && p.Now.State != p.Detail["state"]) {
@@ -214,6 +217,9 @@ func (f *refold) receipt(p *Past) {
 	}
 	f.prove(p)
 	next, effect := message.Apply(f.is, reported)
+	if effect == message.Conflicting && p.Kind != EventRepeated && p.Now.corrects(f.is, reported) {
+		next, effect = reported, message.Applied
+	}
 	f.is, f.effects[p.Receipt] = next, effect
 	switch {
 	case effect == message.Applied:

@@ -23,6 +23,7 @@ func (c *Case) receipt(e Evidence, now clock.Micros) error {
 		reported = message.DeliveryEnRoute // an intermediate notification is never final, whatever it says
 		ev.Detail[detailReported] = reported.String()
 	}
+	was := a.Delivery
 	unreadable := !known || reported == message.DeliveryNone
 	denied := a.Outcome.Definite() && a.Outcome != message.OutcomeAccepted
 	switch {
@@ -37,9 +38,13 @@ func (c *Case) receipt(e Evidence, now clock.Micros) error {
 	default:
 		ev.Kind = c.deliver(a, e, reported, now)
 	}
-	if ev.Kind == EventReceipt {
+	switch ev.Kind {
+	case EventReceipt:
 		c.step(ev, now)
-	} else {
+	case EventCorrected:
+		ev.Detail[detailWas] = was.String()
+		c.correct(ev, now)
+	default:
 		c.note(ev, now)
 	}
 	return nil
@@ -48,6 +53,7 @@ func (c *Case) receipt(e Evidence, now clock.Micros) error {
 // deliver moves the part's delivery and returns what kind of event that was.
 func (c *Case) deliver(a *Attempt, e Evidence, reported message.Delivery, now clock.Micros) EventKind {
 	c.acceptBy(a, e.Receipt, now)
+	kind := EventReceipt
 	next, effect := message.Apply(a.Delivery, reported)
 	switch effect {
 	case message.Repeated, message.Unmoved:
@@ -58,11 +64,14 @@ func (c *Case) deliver(a *Attempt, e Evidence, reported message.Delivery, now cl
 		if e.Receipt.Repeated {
 			return EventRepeated // as above
 		}
-		c.except(exception.Conflicting, e, now, fmt.Sprintf("a receipt says %s after the part was reported %s", reported, a.Delivery))
-		return EventConflict
+		if !e.Receipt.corrects(a.Delivery, reported) {
+			c.except(exception.Conflicting, e, now, fmt.Sprintf("a receipt says %s after the part was reported %s", reported, a.Delivery))
+			return EventConflict
+		}
+		kind, next = EventCorrected, reported
 	}
 	a.Delivery, a.StatusRaw, a.ErrorCode, a.DeliveredAt, a.Changed = next, e.Receipt.Status, e.Receipt.ErrorCode, now, true
-	return EventReceipt
+	return kind
 }
 
 // acceptBy takes the receipt as the answer that was lost or has not come yet.

@@ -25,6 +25,8 @@ type walk struct {
 	closed   int  // how often its key was closed
 	together bool // its parts leave without waiting for the first
 	silent   bool // a receipt is asked for with the first part alone
+
+	corrections []message.Correction // of its connection
 }
 
 func newWalk(t *rapid.T) *walk {
@@ -33,7 +35,10 @@ func newWalk(t *rapid.T) *walk {
 	c.EventBound = rapid.Bool().Draw(t, "event bound")
 	c.While = rapid.SampledFrom([][]message.State{nil, {message.Delivered}, {message.Delivered, message.Undelivered, message.Cancelled}}).Draw(t, "while")
 	c.ValidUntil = made + second*rapid.SampledFrom([]clock.Micros{100, 500}).Draw(t, "validity")
-	return &walk{c: c, now: made, read: map[ident.Receipt]*ReceiptFacts{}, together: rapid.Bool().Draw(t, "together"), silent: rapid.Bool().Draw(t, "silent")}
+	w := &walk{c: c, now: made, read: map[ident.Receipt]*ReceiptFacts{}, together: rapid.Bool().Draw(t, "together"), silent: rapid.Bool().Draw(t, "silent")}
+	const delivered, undelivered, expired = message.DeliveryDelivered, message.DeliveryUndelivered, message.DeliveryExpired
+	w.corrections = rapid.SampledFrom([][]message.Correction{nil, {{From: expired, To: delivered}, {From: undelivered, To: delivered}}, {{From: delivered, To: undelivered}}}).Draw(t, "corrections")
+	return w
 }
 
 // work lets a worker claim the message, or open an attempt under its claim.
@@ -116,6 +121,7 @@ func (w *walk) receipt(t *rapid.T) *ReceiptFacts {
 	r.ID = ident.Receipt{byte(w.c.LastN), byte(w.c.LastN >> 8), 1}
 	r.Final = rapid.Bool().Draw(t, "final")
 	r.Repeated = rapid.Bool().Draw(t, "repeated")
+	r.Corrections = w.corrections
 	w.read[r.ID] = r
 	return r
 }
@@ -180,7 +186,7 @@ func (w *walk) history(t *rapid.T, e Evidence, before *Case) {
 		t.Fatal("the history was changed")
 	}
 	state, n, allowed := before.State, before.LastN, message.Allowed
-	if e.Kind == Resolved || e.Kind == Rebuilt {
+	if e.Kind == Resolved || e.Kind == Rebuilt || w.byRule(before) {
 		allowed = message.Corrects
 	}
 	for _, ev := range w.c.Events[len(before.Events):] {
@@ -224,7 +230,7 @@ func (w *walk) attempts(t *rapid.T, e Evidence, before *Case) {
 			w.corrected(t, e, a, b)
 		case b.Outcome.Definite() && a.Outcome != b.Outcome, a.Outcome == message.OutcomeOpen && b.Outcome != message.OutcomeOpen:
 			t.Fatalf("outcome %s became %s", b.Outcome, a.Outcome)
-		case b.Delivery.Final() && a.Delivery != b.Delivery:
+		case b.Delivery.Final() && a.Delivery != b.Delivery && !(w.byRule(before) && e.corrects(a, b) && slices.Contains(w.corrections, message.Correction{From: b.Delivery, To: a.Delivery})):
 			t.Fatalf("final %s became %s", b.Delivery, a.Delivery)
 		case b.ExternalID != nil && string(a.ExternalID) != string(b.ExternalID) && (b.Code != "" || a.Code == ""):
 			t.Fatalf("message id %q became %q", b.ExternalID, a.ExternalID)
@@ -238,6 +244,17 @@ func (w *walk) attempts(t *rapid.T, e Evidence, before *Case) {
 			t.Fatalf("a change from %+v to %+v is not marked", b, a)
 		}
 	}
+}
+
+// byRule reports whether a correction was made that the connection documents.
+func (w *walk) byRule(before *Case) bool {
+	n := len(w.c.Events)
+	return n > len(before.Events) && w.c.Events[n-1].Kind == EventCorrected
+}
+
+// corrects reports whether the evidence is a receipt of the attempt that may do so: one that came for the first time.
+func (e Evidence) corrects(a, b Attempt) bool {
+	return e.Kind == Receipt && e.Receipt.Final && !e.Receipt.Repeated && e.Attempt == a.Attempt && e.Part == a.Part && a.Outcome == b.Outcome
 }
 
 // corrected: a person changes what the evidence at hand says, and that only.
@@ -260,7 +277,7 @@ func (w *walk) finality(t *rapid.T, e Evidence, before *Case) {
 	if c.OpenKey {
 		w.closed--
 	}
-	if e.Kind != Resolved && before.Final && !c.Final || c.OpenKey && (w.closed != 0 || c.Final && !slices.Contains(c.While, c.State)) || c.Final && (!message.CanBeFinal(c.State) && c.State != message.EnRoute || c.AttemptOpen() && c.State != message.Rejected) {
+	if e.Kind != Resolved && !w.byRule(before) && before.Final && !c.Final || c.OpenKey && (w.closed != 0 || c.Final && !slices.Contains(c.While, c.State)) || c.Final && (!message.CanBeFinal(c.State) && c.State != message.EnRoute || c.AttemptOpen() && c.State != message.Rejected) {
 		t.Fatalf("final %v in %s, open %v", c.Final, c.State, c.AttemptOpen())
 	}
 	if n := len(c.Events); n > len(before.Events) && !w.noted(before) && !c.Final && !c.owed(w.now) {

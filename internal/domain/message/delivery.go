@@ -63,6 +63,9 @@ func (d Delivery) Final() bool {
 	return d == DeliveryDelivered || d == DeliveryUndelivered || d == DeliveryExpired
 }
 
+// Correction is a final report that a later final one replaces, where a connection documents that its carrier means it.
+type Correction struct{ From, To Delivery }
+
 // Apply adds a report to what was reported before.
 func Apply(have, reported Delivery) (next Delivery, effect Effect) {
 	switch {

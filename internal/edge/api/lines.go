@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/einmal/einmal/internal/domain/evidence"
+	"github.com/einmal/einmal/internal/domain/exception"
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/store"
@@ -71,17 +72,21 @@ func attemptLine(t *store.Attempt, s *story) TimelineView {
 }
 
 func exceptionLine(x *store.ExceptionView) TimelineView {
+	summary := "A person should look: " + x.Detail + "."
+	if x.State != exception.Open {
+		summary = fmt.Sprintf("A person was told: %s. It is %s by now.", x.Detail, x.State)
+	}
 	return TimelineView{
 		At: at(x.At), Kind: "exception", Exception: orNull(x.ID.String()), Reason: string(x.Kind),
 		Attempt: int(x.Attempt), Part: int(x.Part), Receipt: orNull(x.Receipt.String()), Detail: x.Detail,
-		Summary: "A person should look: " + x.Detail + ".", place: place{int64(x.At), rankException, x.ID.String()},
+		Summary: summary, place: place{int64(x.At), rankException, x.ID.String()},
 	}
 }
 
 // effects says what a receipt did, by the kind of its event.
 var effects = map[evidence.EventKind]string{
 	evidence.EventReceipt: "applied", evidence.EventRepeated: "repeated",
-	evidence.EventOvertaken: "late", evidence.EventConflict: "conflicting",
+	evidence.EventOvertaken: "late", evidence.EventConflict: "conflicting", evidence.EventCorrected: "corrected",
 }
 
 func eventLine(e *evidence.Event, s *story) TimelineView {

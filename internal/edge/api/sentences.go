@@ -18,6 +18,7 @@ var sentences = map[evidence.EventKind]func(*story, *evidence.Event) string{
 	evidence.EventRepeated:  repeatedSentence,
 	evidence.EventOvertaken: overtakenSentence,
 	evidence.EventConflict:  conflictSentence,
+	evidence.EventCorrected: correctedSentence,
 	evidence.EventOrphaned:  orphanedSentence,
 	evidence.EventFailed:    failedSentence,
 	evidence.EventExpired:   expiredSentence,
@@ -119,6 +120,11 @@ func repeatedSentence(s *story, e *evidence.Event) string {
 
 func overtakenSentence(s *story, e *evidence.Event) string {
 	return fmt.Sprintf("A receipt reported %s for %s late, after a final one. It is kept and changes nothing.", reported(e), s.which(e.Attempt, e.Part))
+}
+
+func correctedSentence(s *story, e *evidence.Event) string {
+	return fmt.Sprintf("A receipt reports %s for %s. It replaces %s, which was reported before: the connection documents that it does.",
+		reported(e), s.which(e.Attempt, e.Part), e.Detail["was"])
 }
 
 func conflictSentence(s *story, e *evidence.Event) string {

@@ -64,6 +64,7 @@ var samples = map[evidence.EventKind][]map[string]string{
 	evidence.EventRepeated:  {{"status": "DELIVRD", "state": "delivered"}, {"status": "ODD"}},
 	evidence.EventOvertaken: {{"status": "ENROUTE", "state": "en_route"}},
 	evidence.EventConflict:  {{"status": "UNDELIV", "state": "undelivered"}, {"outcome": "rejected"}, {}},
+	evidence.EventCorrected: {{"status": "DELIVRD", "state": "delivered", "was": "expired"}},
 	evidence.EventOrphaned:  {{"open": "0"}, {"open": "1"}},
 	evidence.EventFailed:    {{"code": "content_destroyed"}, {"code": "content_unreadable"}, {"code": "0x0000000b"}, {}},
 	evidence.EventRebuilt: {

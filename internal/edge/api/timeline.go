@@ -15,7 +15,7 @@ import (
 type TimelineView struct {
 	At      string `json:"at" format:"date-time"`
 	AfterMs int64  `json:"after_ms" doc:"Milliseconds since the history's first line."`
-	Kind    string `json:"kind" doc:"decision, attempt, exception, or the kind of an event: taken, outcome, late, receipt, repeated, overtaken, conflict, orphaned, returned, expired, failed, cancelled, closed, restored, requeued. Accept unknown values."`
+	Kind    string `json:"kind" doc:"decision, attempt, exception, or the kind of an event: taken, outcome, late, receipt, repeated, overtaken, conflict, corrected, orphaned, returned, expired, failed, cancelled, closed, restored, requeued, resolved, rebuilt. Accept unknown values."`
 	Summary string `json:"summary" doc:"What happened, in plain words."`
 
 	N     int     `json:"n,omitempty" doc:"The event's number."`
@@ -32,8 +32,8 @@ type TimelineView struct {
 	ExternalID *string `json:"external_id,omitempty"`
 
 	Receipt   *string `json:"receipt,omitempty"`
-	Match     string  `json:"match,omitempty" doc:"By what the receipt was matched: external_id or own_reference."`
-	Effect    string  `json:"effect,omitempty" doc:"What the receipt did: applied, repeated, late or conflicting."`
+	Match     string  `json:"match,omitempty" doc:"By what the receipt was matched: external_id, normalised_id or own_reference."`
+	Effect    string  `json:"effect,omitempty" doc:"What the receipt did: applied, repeated, late, conflicting or corrected."`
 	Status    string  `json:"status,omitempty" doc:"Raw, of the receipt."`
 	Reported  string  `json:"reported,omitempty" doc:"The receipt's normalised status."`
 	ErrorCode string  `json:"error_code,omitempty" doc:"Raw, of the receipt."`

@@ -20,7 +20,6 @@ func (z *settling) firstEffect(ctx context.Context, i int, r *rereading) error {
 	n := &z.news[i]
 	facts := *n.Receipt
 	facts.Repeated = z.owners[n.EventKey] != [16]byte(facts.ID)
-	facts.TwoBases = z.rules.Profiles[n.Connection].IDs.TwoBases()
 	m := z.rules.Correlate(&facts, z.candidatesByID(z.identified(n)), z.candidates(z.references(n, facts.Reference)))
 	if m.Found {
 		c := z.cases[m.Candidate.Message]

@@ -48,6 +48,7 @@ func (z *settling) readHistories(ctx context.Context) error {
 		r, err := scanReceipt(res)
 		if err == nil {
 			readings[r.ID] = store.NewsOf(r).Receipt
+			z.declare(readings[r.ID], r.Connection)
 		}
 		return err
 	})

@@ -15,7 +15,7 @@ func (z *settling) foldReceipt(ctx context.Context, i int) error {
 	facts := *n.Receipt
 	owner := z.owners[n.EventKey]
 	facts.Repeated = owner != [16]byte(facts.ID)
-	facts.TwoBases = z.rules.Profiles[n.Connection].IDs.TwoBases()
+	z.declare(&facts, n.Connection)
 	x, told := z.excepted[facts.ID]
 	if told && !z.mayClose(x) {
 		return nil // somebody has resolved it meanwhile
@@ -36,6 +36,12 @@ func (z *settling) foldReceipt(ctx context.Context, i int) error {
 		return z.exceptReceipt(ctx, n, &facts, m)
 	}
 	return nil
+}
+
+// declare adds to a receipt's facts what is declared of its connection.
+func (z *settling) declare(facts *evidence.ReceiptFacts, connection int64) {
+	p := z.rules.Profiles[connection]
+	p.Declare(facts)
 }
 
 func (z *settling) applyReceipt(i int, facts *evidence.ReceiptFacts, m evidence.Match) {

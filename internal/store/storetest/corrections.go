@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/einmal/einmal/internal/domain/evidence"
 	"github.com/einmal/einmal/internal/domain/exception"
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/domain/message"
@@ -54,6 +55,30 @@ func testResolveRace(t *testing.T, h Harness) {
 		}
 	}
 	w.noDeadlock()
+}
+
+// Where a connection documents that one final report replaces another, it does, with an event of its own. Receipts that
+// came before that was declared do so when they are read again, and the exception about them is resolved.
+//
+// covers: R6, R9, I9
+func testDocumentedCorrections(t *testing.T, h Harness) {
+	w := newWorld(t, h)
+	before, x := w.conflict("before", 74)
+	w.rules.Profiles = map[int64]evidence.Profile{w.conn: {Corrections: []message.Correction{{From: message.DeliveryDelivered, To: message.DeliveryUndelivered}}}}
+	o := w.attempt(ask{event: "rule", version: "1", to: 75})
+	w.settle(w.outcome(o, message.OutcomeAccepted, "D1"), w.receipt("D1", -1, "delivered", 75))
+	w.settle(w.receipt("D1", -1, "undelivered", 75))
+	m := w.state(o.Message, message.Undelivered)
+	if got := w.kinds(o.Message); got != "taken outcome receipt corrected" || !m.Final || m.Attempts[0].StatusRaw != "undelivered" {
+		t.Errorf("the history is %s, final %v, %+v", got, m.Final, m.Attempts[0])
+	}
+	again := w.effect(mended, w.logged(x.Receipt), store.RereadRebuilt, false)
+	if again.Message != before.Message || again.From != message.Delivered || again.To != message.Undelivered {
+		t.Errorf("read again it did %+v", again)
+	}
+	w.read(x, exception.Reread)
+	w.effect(mended, w.logged(x.Receipt), store.RereadNothing, false)
+	w.exceptions("conflicting")
 }
 
 // An answer that contradicts is told once, however often it is stored; a person may let it stand.

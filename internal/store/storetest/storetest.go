@@ -122,6 +122,7 @@ var exceptionTests = map[string]func(*testing.T, Harness){
 	"ExceptionSettles":     testExceptionSettlesItself,
 	"ContradictionOnce":    testContradictionOnce,
 	"CorrectionReopens":    testCorrectionReopensTheKey,
+	"DocumentedCorrection": testDocumentedCorrections,
 	"UnmatchedHint":        testUnmatchedHint,
 	"ExceptionLists":       testExceptionLists,
 	"IDsInTwoBases":        testIDsInTwoBases,

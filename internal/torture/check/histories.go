@@ -69,7 +69,8 @@ func inHand(from, to message.State) bool {
 }
 
 func mayStep(e evidence.Event) bool {
-	if e.Kind == evidence.EventResolved || e.Kind == evidence.EventRebuilt {
+	switch e.Kind {
+	case evidence.EventResolved, evidence.EventRebuilt, evidence.EventCorrected:
 		return message.Corrects(e.From, e.To)
 	}
 	return message.Allowed(e.From, e.To)
