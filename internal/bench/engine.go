@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path/filepath"
 
 	"github.com/einmal/einmal/internal/app"
 	"github.com/einmal/einmal/internal/domain/intent"
-	"github.com/einmal/einmal/internal/domain/policy"
 	"github.com/einmal/einmal/internal/engine/outbound"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
@@ -36,25 +36,31 @@ func (s *scratch) startEngine(ctx context.Context) (*engine, error) {
 		return nil, err
 	}
 	e := &engine{store: st}
-	if err := e.build(ctx, c); err != nil {
+	brought := builtinPolicy()
+	if s.policy != nil {
+		brought = *s.policy
+	}
+	if err := e.build(ctx, c, brought); err != nil {
 		return nil, errors.Join(err, st.Close())
 	}
 	return e, nil
 }
 
-func (e *engine) build(ctx context.Context, c app.Config) (err error) {
+func (e *engine) build(ctx context.Context, c app.Config, brought store.PolicyVersion) (err error) {
 	if e.tenant, err = e.store.EnsureTenant(ctx, "default"); err != nil {
 		return err
 	}
 	if e.connection, e.space, err = e.store.EnsureConnection(ctx, "carrier", ""); err != nil {
 		return err
 	}
-	keys := [secret.KeySize]byte{1} // nothing that these seal outlives the run
-	e.identity, e.sealer = secret.NewIdentity(keys), secret.NewSealer(keys, e.store)
-	builtin := policy.Builtin()
+	keys, err := secret.OpenFolder(filepath.Join(c.Data, "keys")) // a gateway's, where one ran before
+	if err != nil {
+		return err
+	}
+	e.identity, e.sealer = secret.NewIdentity(keys.Identity), secret.NewSealer(keys.Sealing, e.store)
 	e.outbound = outbound.New(outbound.Config{
 		Store: e.store, Identity: e.identity, Sealer: e.sealer, Clock: clock.System{}, Sender: "SHOP",
-		Policy:     store.PolicyVersion{Name: builtin.Name, Version: builtin.Version, Source: policy.BuiltinSource()},
+		Policy:     brought,
 		Connection: outbound.Connection{ID: e.connection}, Batch: app.Batching(c), Log: slog.New(slog.DiscardHandler),
 	})
 	return e.outbound.Start(ctx)

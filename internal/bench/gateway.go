@@ -20,7 +20,11 @@ type members map[string]any
 
 // serve starts a gateway that sends over one connection.
 func (b *bench) serve(ctx context.Context, s *scratch, connection members) (*gateway, error) {
-	file, err := yaml.Marshal(members{"connections": members{"carrier": connection}})
+	config := members{"connections": members{"carrier": connection}}
+	if s.policy != nil {
+		config["policy"] = "file:" + s.path("policy.yaml")
+	}
+	file, err := yaml.Marshal(config)
 	if err != nil {
 		return nil, err
 	}

@@ -30,9 +30,10 @@ func engineOf(store string) string {
 // scratch is a data folder and a store, both empty, that last as long as a run.
 type scratch struct {
 	folder string
-	store  string // as in the configuration
-	admin  string // URL of the server's own database; "" on SQLite
-	name   string // of the database that was made
+	store  string               // as in the configuration
+	admin  string               // URL of the server's own database; "" on SQLite
+	name   string               // of the database that was made
+	policy *store.PolicyVersion // in policy.yaml; nil: the built-in one
 }
 
 // newScratch makes a folder, and a database where the store is a server.

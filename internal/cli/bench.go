@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime/debug"
+	"time"
 
 	"github.com/einmal/einmal/internal/app"
 	"github.com/einmal/einmal/internal/bench"
@@ -14,6 +15,9 @@ type benchCmd struct {
 	Decide      benchDecideCmd   `cmd:"" help:"Decisions, in process and over HTTP."`
 	Pipeline    benchPipelineCmd `cmd:"" help:"The whole way of a message, against Kannel."`
 	Receipts    benchReceiptsCmd `cmd:"" help:"Delivery receipts, against a bare insert."`
+	Latency     benchLatencyCmd  `cmd:"" help:"How long a code takes to the wire, idle and with a campaign waiting."`
+	Start       benchStartCmd    `cmd:"" help:"How long a gateway takes until it is ready."`
+	Growth      benchGrowthCmd   `cmd:"" help:"What a decision costs with millions of keys stored."`
 	BareHandler bareHandlerCmd   `cmd:"" hidden:"" help:"What decisions over HTTP are compared with."`
 }
 
@@ -85,6 +89,38 @@ type benchReceiptsCmd struct {
 
 func (c *benchReceiptsCmd) Run(ctx context.Context, env *Env) error {
 	return c.measure(ctx, env, c.Count, bench.Receipts)
+}
+
+type benchLatencyCmd struct {
+	benchFlags
+	Count   int           `help:"Codes of each phase." default:"400" placeholder:"N"`
+	Pending int           `help:"Campaign messages that wait; 0: only the idle phase." default:"1000000" placeholder:"N"`
+	Rate    int           `help:"Messages that the connection sends in a second." default:"100" placeholder:"N"`
+	Every   time.Duration `help:"Time from one code to the next." default:"50ms" placeholder:"DURATION"`
+}
+
+func (c *benchLatencyCmd) Run(ctx context.Context, env *Env) error {
+	return c.measure(ctx, env, c.Count, func(ctx context.Context, o bench.Options) (*bench.Report, error) {
+		return bench.Latency(ctx, bench.LatencyOptions{Options: o, Pending: c.Pending, Rate: c.Rate, Every: c.Every})
+	})
+}
+
+type benchGrowthCmd struct {
+	benchFlags
+	Count int `help:"Decisions of each side in a round." default:"20000" placeholder:"N"`
+	Keys  int `help:"Keys that are stored." default:"10000000" placeholder:"N"`
+}
+
+func (c *benchGrowthCmd) Run(ctx context.Context, env *Env) error {
+	return c.measure(ctx, env, c.Count, func(ctx context.Context, o bench.Options) (*bench.Report, error) {
+		return bench.Growth(ctx, o, c.Keys)
+	})
+}
+
+type benchStartCmd struct{ benchFlags }
+
+func (c *benchStartCmd) Run(ctx context.Context, env *Env) error {
+	return c.measure(ctx, env, 1, bench.Start)
 }
 
 type bareHandlerCmd struct{}

@@ -34,6 +34,12 @@ func TestBenchesRun(t *testing.T) {
 				"decisions in process / bare batched insert", "decisions in process / one transaction a request", "rows that a decision writes",
 				"new intents over HTTP / bare handler", "duplicates over HTTP / bare handler", "duplicates of few intents over HTTP / bare handler", "memory",
 			}},
+			{"receipts --count 300", []string{"receipts / bare batched insert", "rows that a receipt writes"}},
+			{"latency --count 5 --pending 100 --every 5ms", []string{
+				"a code on the wire, idle, p50", "a claim of 20", "a code on the wire, 100 campaign messages pending, p50", "a code on the wire, 100 campaign messages pending, p99",
+			}},
+			{"start", []string{"start with an empty store until ready"}},
+			{"growth --count 300 --keys 100100", []string{"a decision alone", "decisions in batches"}},
 			{"pipeline --count 60", []string{
 				"messages through the pipeline / Kannel", "messages through the pipeline / Kannel with receipts", "rows of a message", "size of a message", "memory",
 			}},
