@@ -13,11 +13,11 @@ import (
 )
 
 type receiptsCmd struct {
-	Replay receiptsReplayCmd `cmd:"" help:"Read a connection's receipts again, after a parser or a setting was mended, and let them have the effect that they have now."`
+	Replay receiptsReplayCmd `cmd:"" help:"Read receipts again, after a parser or a setting was mended, and let them have the effect that they have now."`
 }
 
 type receiptsReplayCmd struct {
-	Connection string `required:"" help:"Whose receipts." placeholder:"NAME"`
+	Connection string `help:"Whose receipts; else everybody's." placeholder:"NAME"`
 	Since      string `help:"Only what was received then or later; else all." placeholder:"TIME"`
 	DryRun     bool   `help:"Show what would change; nothing does."`
 	personFlags
@@ -46,7 +46,10 @@ func (c *receiptsReplayCmd) replay(ctx context.Context, env *Env, gateway *clien
 	line := &progressLine{env: env}
 	defer line.clear()
 	all := &api.ReplayView{Effects: map[string]int{}, Changes: []api.RereadView{}, DryRun: c.DryRun}
-	request := map[string]any{"connection": c.Connection, "by": c.By, "reason": c.Reason}
+	request := map[string]any{"by": c.By, "reason": c.Reason}
+	if c.Connection != "" {
+		request["connection"] = c.Connection
+	}
 	if c.Since != "" {
 		request["since"] = c.Since
 	}

@@ -51,6 +51,7 @@ func TestReceiptsReplay(t *testing.T) {
 			`POST /v1/receipts/replay {"by":"ann","connection":"carrier_a","dry_run":true,` + who + `,"since":"2026-12-31T10:00:00Z"}`, "", "",
 		}, []string{"a dry run: nothing has changed"}},
 		"--connection carrier_a --json": {0, []string{"", "", ""}, []string{`"looked_at":6,"changed":2,"gone":1,"effects":{"nothing":3,"rebuilt":2}`, `"next":null`}},
+		"":                              {0, []string{`POST /v1/receipts/replay {"by":"ann",` + who + `}`, "", ""}, nil},
 		"--connection carrier_b":        {exitRefused, []string{""}, nil},
 	} {
 		var asked []string

@@ -135,6 +135,8 @@ type Reader interface {
 	// to its own tenant, the first one, alone.
 	Receipt(ctx context.Context, tenant ident.Partition, id ident.Receipt) (*LoggedReceipt, error)
 	Receipts(ctx context.Context, tenant ident.Partition, about ident.Message, p Page) ([]*LoggedReceipt, error)
+	// Readings lists how a receipt was read before, the oldest reading first. Whose it is, Receipt says.
+	Readings(ctx context.Context, id ident.Receipt) ([]Reading, error)
 	Exceptions
 }
 

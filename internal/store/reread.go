@@ -39,12 +39,19 @@ type Reread struct {
 
 // Rereader has stored receipts read again, after a parser, a setting or a rule was mended (R9).
 type Rereader interface {
-	// LogFrom lists a connection's calls in the order in which they were received, from the place on.
+	// LogFrom lists a connection's calls in the order in which they were received, from the place on; 0: everybody's.
 	LogFrom(ctx context.Context, connection int64, from LogPlace, limit int) ([]*LoggedReceipt, error)
 	// Reread takes receipts as they are read now: with the ids and payloads of the log and new readings. Former
 	// readings are kept. Receipts that had no effect have theirs; the parts that others had one on are computed again
 	// from their histories. What stays as it was is not written.
 	Reread(ctx context.Context, rs []*LoggedReceipt, by Rereading, rules Rules) ([]Reread, error)
+}
+
+// Reading is how a receipt was read before it was read again.
+type Reading struct {
+	LoggedReceipt // what was read, and by what; the rest is not in it
+	Until         clock.Micros
+	By, Reason    string // who had it read again, and why
 }
 
 // LogPlace is a place in the log: what was received then or later, and behind this one.

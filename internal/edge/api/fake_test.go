@@ -54,6 +54,7 @@ type fakeStore struct {
 	events     []evidence.Event
 	decisions  []*store.Decision
 	receipts   []*store.LoggedReceipt
+	readings   map[ident.Receipt][]store.Reading
 	exceptions []*store.ExceptionView
 	groups     []store.ExceptionGroup
 
@@ -133,6 +134,10 @@ func (f *fakeStore) Decision(_ context.Context, tenant ident.Partition, id ident
 		}
 	}
 	return nil, fault.New(fault.NotFound, "no such decision")
+}
+
+func (f *fakeStore) Readings(_ context.Context, id ident.Receipt) ([]store.Reading, error) {
+	return f.readings[id], nil
 }
 
 func (f *fakeStore) Receipt(_ context.Context, tenant ident.Partition, id ident.Receipt) (*store.LoggedReceipt, error) {

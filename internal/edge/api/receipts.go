@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/einmal/einmal/internal/ground/clock"
-	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/ground/telemetry"
 	"github.com/einmal/einmal/internal/store"
 )
@@ -91,19 +90,3 @@ func (a *API) listReceipts(ctx context.Context, in *aboutIn) (List[ReceiptView],
 }
 
 func receiptPlace(r *store.LoggedReceipt) (clock.Micros, [16]byte) { return r.ReceivedAt, r.ID }
-
-func (a *API) getReceipt(ctx context.Context, in *oneIn) (ReceiptView, error) {
-	id, err := parseID[ident.Receipt](in.ID)
-	if err != nil {
-		return ReceiptView{}, err
-	}
-	r, err := a.cfg.Store.Receipt(ctx, principalOf(ctx).Tenant, id)
-	if err != nil {
-		return ReceiptView{}, err
-	}
-	names, err := a.cfg.Store.ConnectionNames(ctx)
-	if err != nil {
-		return ReceiptView{}, err
-	}
-	return receiptView(r, names), nil
-}

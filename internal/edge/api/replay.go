@@ -19,7 +19,7 @@ type replayIn struct {
 }
 
 type replayBody struct {
-	Connection string `json:"connection" doc:"The connection's name."`
+	Connection string `json:"connection,omitempty" doc:"The connection's name; without one, the whole log."`
 	Since      string `json:"since,omitempty" format:"date-time" doc:"Only what was received then or later; else from the beginning."`
 	After      string `json:"after,omitempty" doc:"Where the call before ended: its next."`
 	DryRun     bool   `json:"dry_run,omitempty" doc:"Show what would change; nothing does."`
@@ -51,7 +51,7 @@ type RereadView struct {
 // replayBatch is how many receipts one call reads again.
 const replayBatch = 200
 
-// replayReceipts reads a piece of a connection's log again. The log is the installation's: receipts of all tenants
+// replayReceipts reads a piece of the log again. The log is the installation's: receipts of all tenants
 // are in it.
 func (a *API) replayReceipts(ctx context.Context, in *replayIn) (ReplayView, error) {
 	who := principalOf(ctx)
@@ -95,16 +95,16 @@ func replayView(done *receipt.Replayed, dry bool) ReplayView {
 }
 
 func decodeReplay(in *replayIn, names map[int64]string) (what receipt.Replay, err error) {
-	const rightConnection, rightReplay = "name the connection whose receipts are to be read again", "write what was mended; it is kept with every change"
+	const rightReplay = "write what was mended; it is kept with every change"
 	what.Limit = replayBatch
 	var connection, since, after string
 	var dry bool
 	err = decodeSmall(in.ContentType, in.RawBody, func(d *decoder) members {
 		return members{
-			{"connection", d.required(&connection, rightConnection)}, {"since", d.text(&since)}, {"after", d.text(&after)}, {"dry_run", d.flag(&dry)},
+			{"connection", d.text(&connection)}, {"since", d.text(&since)}, {"after", d.text(&after)}, {"dry_run", d.flag(&dry)},
 			{"by", d.required(&what.Person, rightBy)}, {"reason", d.required(&what.Reason, rightReplay)},
 		}
-	}, needed{"connection", rightConnection}, needed{"by", rightBy}, needed{"reason", rightReplay})
+	}, needed{"by", rightBy}, needed{"reason", rightReplay})
 	if err != nil {
 		return what, err
 	}

@@ -222,11 +222,39 @@ func TestTheLogIsReadAgain(t *testing.T) {
 	}
 	w.problem(w.call("POST", "/v1/receipts/replay", w.key(tenantB, "admin"), ask("")), 404, fault.NotFound)
 	for body, places := range map[string][]string{
-		"{}": {"#/by", "#/connection", "#/reason"}, ask(`,"since":"yesterday","after":"x"`): {"#/after", "#/since"},
+		"{}": {"#/by", "#/reason"}, ask(`,"since":"yesterday","after":"x"`): {"#/after", "#/since"},
 		`{"connection":"x","by":"ann","reason":"r"}`: {"#/connection"},
 	} {
 		if got := pointers(w.problem(w.call("POST", "/v1/receipts/replay", w.admin, body), 400, fault.Invalid)); !slices.Equal(got, places) {
 			t.Errorf("%s: %v", body, got)
 		}
+	}
+}
+
+// covers: R9
+func TestFormerReadings(t *testing.T) {
+	w := newWorld(t)
+	w.fill()
+	id := w.store.receipts[0].ID
+	var one OneReceiptView
+	w.get("/v1/receipts/"+id.String(), 200, &one)
+	if one.ID != id.String() || one.Readings == nil || len(one.Readings) != 0 {
+		t.Errorf("a receipt that was read once: %+v", one)
+	}
+	before := store.Reading{Until: clock.FromTime(epoch), By: "ann", Reason: "FAILED is documented now"}
+	before.Kind, before.Status, before.ErrorCode, before.Parser, before.ExternalID = "unreadable", "FAILED", "2025550143", "smpp-receipt/1", []byte("A1")
+	before.Parsed = `{"problem":"no status"}`
+	w.store.readings = map[ident.Receipt][]store.Reading{id: {before}}
+	w.get("/v1/receipts/"+id.String(), 200, &one)
+	want := ReadingView{
+		Until: "2026-12-31T10:00:00Z", By: "ann", Reason: "FAILED is documented now", Kind: "unreadable", Status: "FAILED",
+		ErrorCode: "•••0143", Problem: "no status", Parser: "smpp-receipt/1",
+	}
+	got := one.Readings[0]
+	if got.State != nil || *got.ExternalID != "A1" {
+		t.Errorf("%+v", got)
+	}
+	if got.ExternalID = nil; got != want {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }

@@ -24,7 +24,7 @@ func (a *API) register() {
 	add(a, op("GET", "/v1/decisions/{id}", "get-decision", "Decisions", "One decision, with what it was compared with"), ScopeRead, a.getDecision)
 	add(a, op("GET", "/v1/receipts", "list-receipts", "Receipts", "The log of what providers sent"), ScopeRead, a.listReceipts)
 	add(a, op("GET", "/v1/receipts/{id}", "get-receipt", "Receipts", "One receipt as received"), ScopeRead, a.getReceipt)
-	add(a, withBody(op("POST", "/v1/receipts/replay", "replay-receipts", "Receipts", "Read a piece of a connection's log again, and let it have the effect that it has now"), a.schema(replayBody{})), ScopeAdmin, a.replayReceipts)
+	add(a, withBody(op("POST", "/v1/receipts/replay", "replay-receipts", "Receipts", "Read a piece of the log again, and let it have the effect that it has now"), a.schema(replayBody{})), ScopeAdmin, a.replayReceipts)
 	add(a, op("GET", "/v1/exceptions", "list-exceptions", "Exceptions", "What the gateway could not settle by itself"), ScopeRead, a.listExceptions)
 	add(a, op("GET", "/v1/exceptions/{id}", "get-exception", "Exceptions", "One exception, with what it can be resolved by"), ScopeRead, a.getException)
 	add(a, withBody(op("POST", "/v1/exceptions/{id}/resolve", "resolve-exception", "Exceptions", "Attach an exception's evidence to an attempt, dismiss it, or read its receipt again"), a.schema(resolveBody{})), ScopeReview, a.resolveException)

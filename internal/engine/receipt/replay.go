@@ -50,9 +50,9 @@ func (a *Again) logged(r *store.LoggedReceipt, payload []byte, p provider.Parsed
 	return now
 }
 
-// Replay is what is to be read again: a piece of one connection's log.
+// Replay is what is to be read again: a piece of the log.
 type Replay struct {
-	Connection int64
+	Connection int64          // 0: of all of them
 	From       store.LogPlace // what was received then or later, and behind this one
 	Limit      int
 	store.Rereading

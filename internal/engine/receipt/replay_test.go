@@ -59,7 +59,7 @@ func (a *archive) LogFrom(_ context.Context, connection int64, from store.LogPla
 	var some []*store.LoggedReceipt
 	for _, r := range a.log {
 		behind := from.ID.IsZero() && r.ReceivedAt >= from.At || !from.ID.IsZero() && r.ReceivedAt > from.At
-		if behind && r.Connection == connection && len(some) < limit {
+		if behind && (connection == 0 || r.Connection == connection) && len(some) < limit {
 			some = append(some, r)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 
 	"github.com/einmal/einmal/internal/domain/exception"
+	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/store"
 )
 
@@ -88,6 +89,8 @@ var (
 		status, state, error_code, source, dest, submit_date, done_date, parsed, parser, event_key)
 		select p.id, {1}, {2}, {3}, p.kind, p.provider_event_id, p.external_id, p.reference, p.status, p.state, p.error_code, p.source, p.dest,
 		p.submit_date, p.done_date, p.parsed, p.parser, p.event_key from {rows id bytes} cross join receipt p where p.id = r.id`)
+	readReadings = define(`select p.kind, p.provider_event_id, p.external_id, p.reference, p.status, p.state, p.error_code, p.source, p.dest, p.submit_date,
+		p.done_date, p.parsed, p.parser, p.until, p.replaced_by, p.replaced_reason from receipt_reading p where p.receipt_id = {1} order by p.until`)
 	updateReading = define(`update receipt set kind = r.kind, provider_event_id = r.event_id, external_id = r.external_id, reference = r.reference,
 		status = r.status, state = r.state, error_code = r.error_code, source = r.source, dest = r.dest, submit_date = r.submit_date,
 		done_date = r.done_date, parsed = r.parsed, parser = r.parser, event_key = r.event_key
@@ -121,7 +124,7 @@ func (z *settling) writeReadings(ctx context.Context) error {
 	return err
 }
 
-var logFrom = define(`select ` + receiptColumns + ` from receipt p where (p.received_at, p.id) > ({1}, {2}) and +p.connection = {3} order by p.received_at, p.id limit {4}`)
+var logFrom = define(`select ` + receiptColumns + ` from receipt p where (p.received_at, p.id) > ({1}, {2}) and ({3} = 0 or +p.connection = {3}) order by p.received_at, p.id limit {4}`)
 
 // LogFrom implements store.Rereader.
 func (s *Store) LogFrom(ctx context.Context, connection int64, from store.LogPlace, limit int) ([]*store.LoggedReceipt, error) {
@@ -131,5 +134,21 @@ func (s *Store) LogFrom(ctx context.Context, connection int64, from store.LogPla
 		all = append(all, r)
 		return err
 	}, from.At, from.ID, connection, limit)
+	return all, unavailable(err)
+}
+
+// Readings implements store.Reader.
+func (s *Store) Readings(ctx context.Context, id ident.Receipt) ([]store.Reading, error) {
+	var all []store.Reading
+	err := s.read().query(ctx, readReadings, nil, func(res *sql.Rows) error {
+		var external []byte
+		r := store.Reading{}
+		r.ID = id
+		err := res.Scan(&r.Kind, &r.EventID, &external, &r.Reference, &r.Status, &r.State, &r.ErrorCode, &r.Source, &r.Dest, &r.SubmitDate,
+			&r.DoneDate, &r.Parsed, &r.Parser, &r.Until, &r.By, &r.Reason)
+		r.ExternalID = orNil(external)
+		all = append(all, r)
+		return err
+	}, id)
 	return all, unavailable(err)
 }

@@ -82,6 +82,11 @@ func testRereadStatus(t *testing.T, h Harness) {
 	for range 2 {
 		w.effect(mended, r, store.RereadNothing, false)
 	}
+	before, err := w.Readings(context.Background(), r.ID)
+	must(t, err)
+	if len(before) != 1 || before[0].State != "" || before[0].Parser != "test/1" || string(before[0].ExternalID) != "F1" || before[0].By != "ops" || before[0].Reason != mended.Reason || before[0].Until == 0 {
+		t.Errorf("it was read as %+v before", before)
+	}
 	if got := w.kinds(o.Message); got != "taken outcome conflict rebuilt" {
 		t.Errorf("the history is %s", got)
 	}
