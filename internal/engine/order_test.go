@@ -41,8 +41,7 @@ type crowd struct {
 	rest string   // the beginning of a line that is not whole yet
 }
 
-// window is the in-flight limit of these tests. What is under way when somebody comes is ahead of it: no more than
-// that.
+// window is the in-flight limit of these tests.
 const window = 100
 
 // overtaken is how many more of a flood may leave before what comes while it waits: a window on the wire, and what was
@@ -160,8 +159,7 @@ func count(taken []string, text string) (n int) {
 	return n
 }
 
-// A code that comes while a campaign waits and flows is taken before as many more of the campaign as the window
-// holds.
+// A code that comes while a campaign waits and flows leaves before what of the campaign is not yet on its way.
 //
 // covers: D19, I20
 func TestACodeOvertakesACampaign(t *testing.T) {
