@@ -12,15 +12,19 @@ import (
 )
 
 // policyFile is the policy of a version. Each second one has another key, so that windows of the one before it hold
-// requests under the older key (D6).
+// requests under the older key (D6), and each fourth one only monitors: what it lets through has a record (X3).
 func policyFile(version int) string {
-	kind := ""
+	kind, mode := "", "enforce"
 	if version%2 == 0 {
 		kind = ", event.type"
+	}
+	if version%4 == 3 {
+		mode = "monitor"
 	}
 	return fmt.Sprintf(`
 policy: torture
 version: %d
+mode: %[3]s
 purposes:
   order_confirmation:
     kind: confirmation
@@ -29,7 +33,7 @@ purposes:
   alert: {kind: alert, key: [event.id, event.version%[2]s], window: 15m}
   login_code: {kind: authentication, key: [event.id, event.version], window: {while: [], at_most: 10m}}
   sale: {kind: campaign, key: [event.id%[2]s], window: 7d}
-`, version, kind)
+`, version, kind, mode)
 }
 
 // operator changes the policy, stops and lifts, and resolves exceptions while the load runs. Whatever has no answer

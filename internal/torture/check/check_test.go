@@ -192,6 +192,22 @@ func TestRequeuedHistory(t *testing.T) {
 	}
 }
 
+// What mode monitor lets through has a record, and only that makes a second message of an intent (X3).
+//
+// covers: X3, I2
+func TestLetThrough(t *testing.T) {
+	for would, want := range map[intent.Action]int{intent.Suppress: 0, 0: 3} { // the messages, their key, and the answers
+		h := sound()
+		taken(h, "E-1", "+12025550103", "")
+		h.Asks = h.Asks[:len(h.Asks)-1]
+		h.Acks[len(h.Acks)-1].Ask = h.Asks[0]
+		h.Decisions[len(h.Decisions)-1].Would = would
+		if found := check.I2OneMessage(h); len(found) != want {
+			t.Errorf("with the record %q: %q, want %d", would, found, want)
+		}
+	}
+}
+
 // Two requests that name nothing and are far apart are no repeat (D18).
 //
 // covers: D18, I2

@@ -69,7 +69,7 @@ func I2OneMessage(h *History) []string {
 	}
 	held := map[intent.Key]*Message{}
 	for _, m := range h.Messages {
-		if d := h.decision(m.Decision); d != nil && d.Would != 0 {
+		if h.letThrough(m.Decision) {
 			continue
 		}
 		other := held[m.IntentKey]
@@ -83,15 +83,23 @@ func I2OneMessage(h *History) []string {
 		if h.forgotten(clock.FromTime(a.At)) {
 			continue
 		}
-		if first, ok := byEvent[a.Ask]; ok && first != a.Message && !a.Ask.Unnamed() {
+		if first, ok := byEvent[a.Ask]; ok && first != a.Message && !a.Ask.Unnamed() && !h.letThrough(a.Decision) {
 			f.add("answers about %s name %s and %s", a.Ask.Event, first, a.Message)
 		}
 		if first, ok := byKey[a.Key]; ok && a.Key != "" && first != a.Message {
 			f.add("answers under one idempotency key name %s and %s", first, a.Message)
 		}
-		byEvent[a.Ask], byKey[a.Key] = a.Message, a.Message
+		if byKey[a.Key] = a.Message; !h.letThrough(a.Decision) {
+			byEvent[a.Ask] = a.Message
+		}
 	}
 	return append(f, h.decidedTwice()...)
+}
+
+// letThrough reports that a decision has let a repeat through that it would have suppressed.
+func (h *History) letThrough(id ident.Decision) bool {
+	d := h.decision(id)
+	return d != nil && d.Would != 0
 }
 
 // oneMessage counts the messages about an intent: those that nobody authorised, and for one that names nothing those
@@ -100,7 +108,7 @@ func (f *findings) oneMessage(h *History, a *Ask) {
 	all := slices.SortedFunc(slices.Values(h.about(a)), func(x, y *Message) int { return cmp.Compare(x.CreatedAt, y.CreatedAt) })
 	repeats, unauthorised := 0, 0
 	for i, m := range all {
-		if d := h.decision(m.Decision); d == nil || d.Would == 0 {
+		if !h.letThrough(m.Decision) {
 			unauthorised++
 		}
 		switch {
