@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"strconv"
 	"fmt"
 	"sync"
 	"testing"
@@ -114,7 +115,8 @@ func testContradictionOnce(t *testing.T, h Harness) {
 // covers: D6, I2
 func testCorrectionReopensTheKey(t *testing.T, h Harness) {
 	w := newWorld(t, h)
-	for version, taken := range map[string]bool{"1": false, "2": true} {
+	for i, taken := range []bool{false, true} {
+		version := strconv.Itoa(i + 1)
 		a := ask{event: "reopened", version: version, to: 74}
 		o := w.attempt(a)
 		w.settle(w.outcome(o, message.OutcomeRejected, ""))
