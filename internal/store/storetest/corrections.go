@@ -2,8 +2,8 @@ package storetest
 
 import (
 	"context"
-	"strconv"
 	"fmt"
+	"strconv"
 	"sync"
 	"testing"
 
