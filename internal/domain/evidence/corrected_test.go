@@ -40,7 +40,9 @@ func TestDocumentedCorrections(t *testing.T) {
 //
 // covers: R6, R10
 func TestWhatCorrectsNothing(t *testing.T) {
-	expired := func() *Case { return sent(message.OutcomeAccepted).apply(t, documented(numbered(1, report("EXPIRED")))) }
+	expired := func() *Case {
+		return sent(message.OutcomeAccepted).apply(t, documented(numbered(1, report("EXPIRED"))))
+	}
 	c := expired().apply(t, repeated(documented(report("DELIVRD"))))
 	wantState(t, c, message.Expired, true)
 	c = expired().apply(t, intermediate(documented(report("DELIVRD"))))

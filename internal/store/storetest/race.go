@@ -73,18 +73,12 @@ func (w *world) race(keys, racers int) map[int]ident.Message {
 	return owners
 }
 
-// mostRaceTries bounds how often a racer comes again that a busy server made wait for too long.
-const mostRaceTries = 5
-
 func (w *world) raceBatch(keys []int, mu *sync.Mutex, owners map[int]ident.Message) {
 	subs := make([]store.Submission, len(keys))
 	for i, k := range keys {
 		subs[i] = w.submission(ask{purpose: "brief", event: fmt.Sprintf("race-%d", k), to: k})
 	}
-	out, err := w.Decide(context.Background(), subs, intent.Decide)
-	for try := 0; fault.CodeOf(err) == fault.Unavailable && err != nil && try < mostRaceTries; try++ {
-		out, err = w.Decide(context.Background(), subs, intent.Decide) // a busy server: the same batch with the same ids
-	}
+	out, err := w.decideBusy(subs)
 	if err != nil {
 		w.t.Error(err)
 		return
