@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/ground/chaos"
@@ -20,7 +19,7 @@ func (s *Store) AnswersSent(ctx context.Context, sent []store.AnswerSent) error 
 		for _, a := range sent {
 			keys.add(intent.SpaceIntent, a.Key)
 		}
-		if err := t.query(t.ctx, lockKeys, keys, func(*sql.Rows) error { return nil }); err != nil {
+		if err := t.lockKeys(t.ctx, keys); err != nil {
 			return err
 		}
 		now, err := t.now(t.ctx)

@@ -79,7 +79,7 @@ func (z *settling) lockRegisters(ctx context.Context) error {
 	for k := range keys {
 		r.add(k.Space, k.Key)
 	}
-	if err := z.t.query(ctx, lockKeys, r, func(*sql.Rows) error { return nil }); err != nil {
+	if err := z.t.lockKeys(ctx, r); err != nil {
 		return err
 	}
 	guess, err := z.t.now(ctx)

@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
 	"slices"
@@ -121,40 +120,48 @@ func (z *settling) lockIntake(ctx context.Context) error {
 
 var (
 	upsertRecords = define(`insert into external_id (id_space, kind, id, candidates, waiting, held_until)
-		select id_space, {1}, id, {2}, {2}, 0 from {rows id_space int, id bytes} where true order by id_space, id
+		select id_space, {1}, id, candidates, {2}, 0 from {rows id_space int, id bytes, candidates bytes} where true order by id_space, id
 		on conflict (id_space, kind, id) do update set held_until = external_id.held_until
 		returning id_space, kind, id, candidates, waiting`)
-	lockReferences = define(`select e.id_space, e.kind, e.id, e.candidates, e.waiting from {rows id_space int, id bytes} cross join external_id e
+	insertRecords = define(`insert into external_id (id_space, kind, id, candidates, waiting, held_until)
+		select id_space, {1}, id, candidates, {2}, 0 from {rows id_space int, id bytes, candidates bytes}`)
+	lockExisting = define(`select e.id_space, e.kind, e.id, e.candidates, e.waiting from {rows id_space int, id bytes} cross join external_id e
 		where e.id_space = r.id_space and e.id = r.id and e.kind = {1} order by e.id_space, e.id {update}`)
 )
 
 // lockRecords locks the external-id records, a kind after the other: message ids, made where they are missing,
 // references, and normalised forms of message ids.
 func (z *settling) lockRecords(ctx context.Context) error {
-	external, reference, normalised := map[recordKey]bool{}, map[recordKey]bool{}, map[recordKey]bool{}
+	external, reference, normalised := map[recordKey][]partKey{}, map[recordKey][]partKey{}, map[recordKey][]partKey{}
 	for i := range z.news {
 		n := &z.news[i]
 		if z.out[i].Known {
 			continue
 		}
+		var brings []partKey
+		if n.Kind == evidence.Outcome {
+			brings = []partKey{{n.Message, n.Attempt, n.Part}}
+		}
 		id, form, ref := z.idsOf(n)
 		if len(id) > 0 {
-			external[externalKey(n.IDSpace, id)] = true
+			k := externalKey(n.IDSpace, id)
+			external[k] = append(external[k], brings...)
 		}
 		if ref >= 0 {
-			reference[referenceKey(n.IDSpace, ref)] = true
+			reference[referenceKey(n.IDSpace, ref)] = nil
 		}
 		if len(form) > 0 {
-			normalised[normalisedKey(n.IDSpace, form)] = true
+			k := normalisedKey(n.IDSpace, form)
+			normalised[k] = append(normalised[k], brings...)
 		}
 	}
-	if err := z.t.query(ctx, upsertRecords, recordRows(external), z.scanRecord, kindExternal, []byte{}); err != nil {
+	if err := z.makeRecords(ctx, kindExternal, external); err != nil {
 		return err
 	}
-	if err := z.t.query(ctx, lockReferences, recordRows(reference), z.scanRecord, kindReference); err != nil {
+	if err := z.t.query(ctx, lockExisting, recordRows(reference), z.scanRecord, kindReference); err != nil {
 		return err
 	}
-	if err := z.t.query(ctx, upsertRecords, recordRows(normalised), z.scanRecord, kindNormalised, []byte{}); err != nil {
+	if err := z.makeRecords(ctx, kindNormalised, normalised); err != nil {
 		return err
 	}
 	for i := range z.news {
@@ -163,6 +170,29 @@ func (z *settling) lockRecords(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// makeRecords locks records of a kind and makes those that are missing, with the candidates that the news bring. Where
+// one transaction writes at a time there is nothing to lock, and only what is missing is written.
+func (z *settling) makeRecords(ctx context.Context, kind int, keys map[recordKey][]partKey) error {
+	if !z.t.s.d.OneWriter {
+		return z.t.query(ctx, upsertRecords, candidateRows(keys), z.scanRecord, kind, []byte{})
+	}
+	if err := z.t.query(ctx, lockExisting, recordRows(keys), z.scanRecord, kind); err != nil {
+		return err
+	}
+	missing := map[recordKey][]partKey{}
+	for k, candidates := range keys {
+		if z.records[k] == nil {
+			missing[k], z.records[k] = candidates, &record{}
+			for _, c := range candidates {
+				z.records[k].addCandidate(c)
+			}
+			z.records[k].changed = false
+		}
+	}
+	_, err := z.t.exec(ctx, insertRecords, candidateRows(missing), kind, []byte{})
+	return err
 }
 
 // idsOf are the ids under which a piece of news meets others: a message id, its normalised form, and our reference.
@@ -185,12 +215,33 @@ func (z *settling) idsOf(n *store.News) (external, normalised []byte, reference 
 	return nil, nil, -1
 }
 
-func recordRows(keys map[recordKey]bool) *rows {
+func recordRows(keys map[recordKey][]partKey) *rows {
 	r := &rows{}
 	for k := range keys {
 		r.add(k.Space, []byte(k.ID))
 	}
 	return r
+}
+
+func candidateRows(keys map[recordKey][]partKey) *rows {
+	r := &rows{}
+	for k, parts := range keys {
+		made := &record{}
+		for _, p := range parts {
+			made.addCandidate(p)
+		}
+		r.add(k.Space, []byte(k.ID), made.packed())
+	}
+	return r
+}
+
+// packed is the record's list of candidates as it is stored.
+func (r *record) packed() []byte {
+	b := make([]byte, 0, len(r.candidates)*20)
+	for _, c := range r.candidates {
+		b = append(b, c.bytes()...)
+	}
+	return b
 }
 
 func (z *settling) scanRecord(res *sql.Rows) error {
@@ -228,14 +279,11 @@ func (z *settling) writeRecords(ctx context.Context) error {
 		case r.freed:
 			freed.add(k.Space, k.Kind, []byte(k.ID))
 		case r.changed:
-			var candidates, waiting bytes.Buffer
-			for _, c := range r.candidates {
-				candidates.Write(c.bytes())
-			}
+			waiting := []byte{}
 			for _, w := range r.waiting {
-				waiting.Write(w[:])
+				waiting = append(waiting, w[:]...)
 			}
-			changed.add(k.Space, k.Kind, []byte(k.ID), some(candidates.Bytes()), some(waiting.Bytes()))
+			changed.add(k.Space, k.Kind, []byte(k.ID), r.packed(), waiting)
 		}
 	}
 	if _, err := z.t.exec(ctx, updateRecords, changed); err != nil {
