@@ -3,7 +3,10 @@
 package postgres_test
 
 import (
+	"database/sql"
+	"fmt"
 	"net/url"
+	"sync"
 	"testing"
 	"time"
 
@@ -63,4 +66,42 @@ func TestDatabaseThatJumps(t *testing.T) {
 		t.Errorf("the incarnation is %+v: %v", i, err)
 	}
 	ensure("evidence") // what need not wait is taken
+}
+
+// Transactions that wait for a connection have no writer's number yet: a mark beside the store has room for as many
+// writers as there are connections, and not for as many as come at once.
+//
+// covers: D20
+func TestWritersAreNoMoreThanConnections(t *testing.T) {
+	const connections, crowd = 3, 100
+	u := storetest.PostgresDatabase(t)
+	s, err := postgres.Open(t.Context(), postgres.Options{URL: u.String(), Connections: connections})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	if _, err := s.Watch(t.Context(), noMark{}); err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for i := range crowd {
+		wg.Go(func() {
+			if _, err := s.EnsureMeta(t.Context(), fmt.Sprintf("crowd-%d", i), "1"); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	db, err := sql.Open("pgx", u.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	var writers, transactions int
+	if err := db.QueryRow("select count(*), sum(n) from commit_number").Scan(&writers, &transactions); err != nil {
+		t.Fatal(err)
+	}
+	if writers > connections || transactions < crowd {
+		t.Errorf("%d writers made %d transactions over %d connections", writers, transactions, connections)
+	}
 }

@@ -26,12 +26,13 @@ const patientWrite = 7 * time.Second
 func (w PoolWriter) write(ctx context.Context, s *Store, fn func(*tx) error) error {
 	ctx, cancel := context.WithTimeout(ctx, patientWrite)
 	defer cancel()
-	writer := s.commits.take()
-	defer s.commits.give(writer)
 	e, err := w.DB.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
+	// Only now, with a connection in hand: there are no more writers than connections, however many wait for one.
+	writer := s.commits.take()
+	defer s.commits.give(writer)
 	t := &tx{s: s, e: e, ctx: ctx, held: s.commits.isHeld()}
 	if err = guarded(fn, t); err == nil {
 		err = t.number(writer)
