@@ -45,12 +45,23 @@ func TestFailover(t *testing.T) {
 	putBack := copiers["postgres"](t, c)
 	g.await(g.post(alert("gap", "+12025550100")).at("message.id"), "delivered")
 	putBack()
-	g.awaitStatus("/readyz", 503)
-	if r := g.call(http.MethodGet, "/v1/restored", nil); r.at("held") != "true" {
-		t.Errorf("a jump while the gateway runs is not noticed: %s", r.Raw)
-	}
+	g.awaitHeld()
 	g.release(t)
 	g.await(g.post(alert("on", "+12025550100")).at("message.id"), "delivered")
+}
+
+// awaitHeld polls until the store is held.
+func (g *gateway) awaitHeld() {
+	g.t.Helper()
+	for end := time.Now().Add(30 * time.Second); ; <-time.After(50 * time.Millisecond) {
+		r := g.call(http.MethodGet, "/v1/restored", nil)
+		if r.at("held") == "true" {
+			return
+		}
+		if time.Now().After(end) {
+			g.t.Fatalf("a jump while the gateway runs is not noticed: %s", r.Raw)
+		}
+	}
 }
 
 // awaitStatus polls until a path answers with a status.

@@ -162,7 +162,7 @@ func (o *operator) resolve() bool {
 			continue
 		}
 		action := exception.Dismiss
-		if x.Message != nil && o.rng.IntN(2) == 0 && (x.Kind == string(exception.Conflicting) || x.Kind == string(exception.LostAnswer) && o.sure(*x.Message)) {
+		if x.Message != nil && len(x.Candidates) <= 1 && o.rng.IntN(2) == 0 && (x.Kind == string(exception.Conflicting) || x.Kind == string(exception.LostAnswer) && o.sure(*x.Message)) {
 			action = exception.Attach
 		}
 		return o.say(x, action)

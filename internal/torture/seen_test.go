@@ -34,6 +34,8 @@ type shownException struct {
 	Open    bool
 	Message *string
 	Receipt *string
+	// Candidates are several where two parts of a message were under way at once.
+	Candidates []struct{ Part int }
 }
 
 // told is which exceptions there are, by their receipt's message id and kind.

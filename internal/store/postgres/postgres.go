@@ -69,10 +69,11 @@ func Open(ctx context.Context, o Options) (*sqlstore.Store, error) {
 	if o.Connections == 0 {
 		o.Connections = 16
 	}
+	connections := max(o.Connections, 1)
 	// Two pools: a read inside a write transaction must not wait for other writers to give up a connection.
-	writers, readers := pool(config, o.Connections), pool(config, o.Connections/2)
+	writers, readers := pool(config, connections), pool(config, connections/2)
 	return sqlstore.New(sqlstore.Options{
-		Dialect: dialect, Version: version, Writer: sqlstore.PoolWriter{DB: writers}, Reader: readers, Log: o.Log, Retried: o.Retried,
+		Dialect: dialect, Version: version, Writer: sqlstore.NewPoolWriter(writers, connections), Reader: readers, Log: o.Log, Retried: o.Retried,
 		Close: func() error { return errors.Join(writers.Close(), readers.Close()) },
 	}), nil
 }

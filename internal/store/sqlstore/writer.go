@@ -17,7 +17,17 @@ type writer interface {
 }
 
 // PoolWriter writes with one transaction a call, on connections of a pool (PostgreSQL).
-type PoolWriter struct{ DB *sql.DB }
+type PoolWriter struct {
+	db *sql.DB
+	// numbers is full while as many transactions have a writer's number as there are connections: a commit gives its
+	// connection back a moment before its number.
+	numbers chan struct{}
+}
+
+// NewPoolWriter writes on a pool of so many connections.
+func NewPoolWriter(db *sql.DB, connections int) PoolWriter {
+	return PoolWriter{db: db, numbers: make(chan struct{}, connections)}
+}
 
 // patientWrite ends a transaction whose server does not answer at all. It is longer than the session's own
 // limits, which end one that waits or works too long.
@@ -26,13 +36,17 @@ const patientWrite = 7 * time.Second
 func (w PoolWriter) write(ctx context.Context, s *Store, fn func(*tx) error) error {
 	ctx, cancel := context.WithTimeout(ctx, patientWrite)
 	defer cancel()
-	e, err := w.DB.BeginTx(ctx, nil)
+	e, err := w.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	// Only now, with a connection in hand: there are no more writers than connections, however many wait for one.
+	w.numbers <- struct{}{}
 	writer := s.commits.take()
-	defer s.commits.give(writer)
+	defer func() {
+		s.commits.give(writer)
+		<-w.numbers
+	}()
 	t := &tx{s: s, e: e, ctx: ctx, held: s.commits.isHeld()}
 	if err = guarded(fn, t); err == nil {
 		err = t.number(writer)
