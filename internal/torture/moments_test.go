@@ -82,7 +82,8 @@ func TestPausedGateway(t *testing.T) {
 			defer close(more)
 			w.load.until(w.load.wished()+3*window, first.over)
 		}()
-		w.await("a window of messages without an answer", func() bool { return w.load.count(message.Sending) >= window })
+		// Not all of the window: a part of it is kept for codes, and a long message may fill several places.
+		w.await("messages without an answer", func() bool { return w.load.count(message.Sending) >= window/2 })
 		first.signal(syscall.SIGSTOP)
 		w.centre.signal(syscall.SIGCONT)
 		w.faults++
