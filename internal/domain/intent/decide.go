@@ -44,11 +44,11 @@ func reserveIdempotency(r *Request, f *Facts, res *Result) {
 // comes first, where there is one: its window may run longer than that of the first text's message.
 func byIntent(r *Request, f *Facts) Result {
 	if u := f.Holders[r.Keys.Unanswered]; !r.Keys.Unanswered.IsZero() && u != nil && f.Now < u.Ends {
-		return askedAgain(r, f, match{u, r.Keys.Unanswered})
+		return askedAgain(r, f, match{u, r.Keys.Unanswered, r.Purpose})
 	}
-	for _, k := range append([]Key{r.Keys.Variant}, r.Keys.OlderVariants...) {
-		if v := f.Holders[k]; !k.IsZero() && v != nil && v.Live(f.Now) {
-			return repeat(r, f, match{v, k}, true)
+	for _, k := range append([]OlderKey{{r.Keys.Variant, r.Purpose}}, r.Keys.OlderVariants...) {
+		if v := f.Holders[k.Key]; !k.Key.IsZero() && v != nil && v.Live(f.Now) {
+			return repeat(r, f, match{v, k.Key, r.decidedBy(k)}, true)
 		}
 	}
 	held, ended := findHolder(r, f)
@@ -60,28 +60,38 @@ func byIntent(r *Request, f *Facts) Result {
 		return allow(r, f, NewIntent, reason, held)
 	}
 	same := held.Message.TextKey == r.TextKey
-	if !same && r.Purpose.OnOtherText == policy.OtherTextAllow {
+	if !same && held.purpose.OnOtherText == policy.OtherTextAllow {
 		return allow(r, f, LegitimateRepeat, ReasonOtherText, held)
 	}
 	return repeat(r, f, held, same)
 }
 
-// match is a holder with the key under which it was found.
+// match is a holder with the key under which it was found, and the purpose that decides about it.
 type match struct {
 	*Holder
-	key Key
+	key     Key
+	purpose policy.Purpose
+}
+
+// decidedBy is the purpose that decides about what is found under a key: the request's own, which is that of the policy
+// in force. Where it is none, an earlier version's still holds (D6).
+func (r *Request) decidedBy(k OlderKey) policy.Purpose {
+	if r.Purpose.Unnamed {
+		return k.Purpose
+	}
+	return r.Purpose
 }
 
 // findHolder returns the holder whose window is open, under the current key or one of an older policy version;
 // ended says that there was one whose window is over.
 func findHolder(r *Request, f *Facts) (held match, ended bool) {
-	for _, k := range append([]Key{r.Keys.Intent}, r.Keys.Older...) {
-		h := f.Holders[k]
+	for _, k := range append([]OlderKey{{r.Keys.Intent, r.Purpose}}, r.Keys.Older...) {
+		h := f.Holders[k.Key]
 		if h == nil {
 			continue
 		}
 		if h.Live(f.Now) {
-			return match{h, k}, false
+			return match{h, k.Key, r.decidedBy(k)}, false
 		}
 		ended = true
 	}
@@ -90,7 +100,7 @@ func findHolder(r *Request, f *Facts) (held match, ended bool) {
 
 // allow makes the message's facts and reserves its keys. The compared message is given where there is one.
 func allow(r *Request, f *Facts, class Class, reason Reason, compared match) Result {
-	d := begin(r, f, Allow, class, reason)
+	d := begin(r, f, r.Purpose, Allow, class, reason)
 	d.Message = Snapshot{ID: r.Message, State: message.Pending}
 	d.WindowEnds = WindowBound(r.Purpose.Window, f.Now)
 	if compared.Holder != nil {
@@ -98,13 +108,13 @@ func allow(r *Request, f *Facts, class Class, reason Reason, compared match) Res
 		d.SameText = &no
 		d.compare(r, compared)
 	}
-	d.Explanation = explainAllow(r, reason, compared.Holder)
+	d.Explanation = explainAllow(r, reason, compared)
 	h := &Holder{Ends: d.WindowEnds, Message: MessageFacts{
 		ID: r.Message, State: message.Pending, Since: f.Now, TextKey: r.TextKey,
 		EventBound: r.Purpose.Window.EventBound(),
 	}}
 	res := Result{Kind: Decided, Decision: d}
-	if compared.Holder == nil {
+	if compared.Holder == nil || r.Purpose.Unnamed { // whose key is of this text
 		res.hold(f, r.Keys.Intent, h)
 	}
 	if !r.Keys.Variant.IsZero() {
@@ -121,10 +131,10 @@ func (res *Result) hold(f *Facts, k Key, h *Holder) {
 }
 
 // repeat decides about a request for which there is a message: it answers with that message, or lets the request
-// through where the purpose is monitored.
+// through where the purpose that decides is monitored.
 func repeat(r *Request, f *Facts, held match, sameText bool) Result {
 	res := Result{Kind: Decided, Decision: suppress(r, f, held, sameText)}
-	if r.Purpose.Mode == policy.Monitor {
+	if held.purpose.Mode == policy.Monitor {
 		res.Decision.letThrough(r)
 		res.awaitAnswer(r, f)
 	} else {
@@ -140,14 +150,14 @@ func suppress(r *Request, f *Facts, held match, sameText bool) Decision {
 	if failed(m.State) {
 		class, reason = ControlledRetry, ReasonRetryNotPermitted
 	}
-	d := begin(r, f, Suppress, class, reason)
+	d := begin(r, f, held.purpose, Suppress, class, reason)
 	d.Message = Snapshot{ID: m.ID, State: m.State, Delivery: m.Delivery, Attempts: m.Attempts}
 	d.SameText = &sameText
 	d.compare(r, held)
 	if f.Now < held.Ends {
 		d.WindowEnds = held.Ends
 	}
-	d.Explanation = explainRepeat(r, held.Holder, sameText, f.Now)
+	d.Explanation = explainRepeat(r, held, sameText, f.Now)
 	return d
 }
 
@@ -160,10 +170,10 @@ func (d *Decision) letThrough(r *Request) {
 	d.Message = Snapshot{ID: r.Message, State: message.Pending}
 }
 
-func begin(r *Request, f *Facts, a Action, c Class, why Reason) Decision {
+func begin(r *Request, f *Facts, p policy.Purpose, a Action, c Class, why Reason) Decision {
 	return Decision{
-		ID: r.Decision, At: f.Now, Action: a, Class: c, Reason: why, Mode: r.Purpose.Mode,
-		Rule: r.Purpose.Name + ".window", PolicyID: r.PolicyID, MappedBy: r.MappedBy, Text: r.Text,
+		ID: r.Decision, At: f.Now, Action: a, Class: c, Reason: why, Mode: p.Mode,
+		Rule: p.Name + ".window", PolicyID: r.PolicyID, MappedBy: r.MappedBy, Text: r.Text,
 	}
 }
 

@@ -38,12 +38,15 @@ var nextWords = map[message.State]string{
 	message.EnRoute:  "A final delivery receipt may still come.",
 }
 
-func explainRepeat(r *Request, h *Holder, sameText bool, now clock.Micros) string {
+func explainRepeat(r *Request, held match, sameText bool, now clock.Micros) string {
 	var b strings.Builder
-	m, sent := h.Message, r.Purpose.Mode == policy.Monitor
-	fmt.Fprintf(&b, "Message %s for the same %s %s.", m.ID, keyWords(r.Purpose), standing(m, now))
+	m, sent := held.Message, held.purpose.Mode == policy.Monitor
+	fmt.Fprintf(&b, "Message %s for the same %s %s.", m.ID, keyWords(held.purpose), standing(m, now))
+	if r.Purpose.Unnamed && !held.purpose.Unnamed {
+		fmt.Fprintf(&b, " The request names no purpose and no rule is for it any more, but an earlier version of the policy takes it for %s, whose window still runs.", held.purpose.Name)
+	}
 	if failed(m.State) {
-		fmt.Fprintf(&b, " Its window is still open, and the purpose %s permits no retry.", r.Purpose.Name)
+		fmt.Fprintf(&b, " Its window is still open, and the purpose %s permits no retry.", held.purpose.Name)
 	} else if next := nextWords[m.State]; next != "" && !sent {
 		b.WriteString(" " + next)
 	}
@@ -54,18 +57,18 @@ func explainRepeat(r *Request, h *Holder, sameText bool, now clock.Micros) strin
 		b.WriteString(" The text of this request differs from the one that was taken: it was not sent. If it is meant as another message, give the event another version.")
 	}
 	if sent {
-		b.WriteString(explainMonitor(r))
+		b.WriteString(explainMonitor(r, held.purpose))
 	}
 	return b.String()
 }
 
-func explainAllow(r *Request, reason Reason, compared *Holder) string {
+func explainAllow(r *Request, reason Reason, compared match) string {
 	switch {
+	case compared.Holder != nil:
+		return fmt.Sprintf("Message %s for the same %s has another text, and the purpose %s makes every text a version of its own.",
+			compared.Message.ID, keyWords(compared.purpose), compared.purpose.Name)
 	case r.Purpose.Unnamed:
 		return "The request names no purpose, so nothing tells a repeat from a second message that is meant: it is sent."
-	case compared != nil:
-		return fmt.Sprintf("Message %s for the same %s has another text, and the purpose %s makes every text a version of its own.",
-			compared.Message.ID, keyWords(r.Purpose), r.Purpose.Name)
 	case reason == ReasonWindowEnded:
 		return fmt.Sprintf("A message for the same %s was taken before, and the window of the purpose %s is over.", keyWords(r.Purpose), r.Purpose.Name)
 	}
@@ -73,8 +76,8 @@ func explainAllow(r *Request, reason Reason, compared *Holder) string {
 }
 
 // explainMonitor says why a repeat is sent all the same, and what would change that.
-func explainMonitor(r *Request) string {
-	if r.Purpose.Unnamed {
+func explainMonitor(r *Request, decides policy.Purpose) string {
+	if decides.Unnamed {
 		return " A request that names no purpose is only monitored: this one was sent all the same. With a purpose and an event it would have been held back."
 	}
 	return fmt.Sprintf(" The policy %s only monitors: this request was sent all the same. Under mode enforce it would have been held back.", r.PolicyID)

@@ -117,7 +117,7 @@ func TestOlderKeys(t *testing.T) {
 	w.decide(seal(r, "text"))
 	again := *r
 	again.Purpose.Key = []policy.KeyPart{policy.KeyEventID}
-	seal(&again, "text").Keys.Older = []Key{r.Keys.Intent}
+	seal(&again, "text").Keys.Older = []OlderKey{{Key: r.Keys.Intent}}
 	if got := w.decide(&again)[0].Decision; got.Action != Suppress || got.Message.ID != r.Message {
 		t.Errorf("under another policy: %s %s", got.Action, got.Reason)
 	}

@@ -59,14 +59,22 @@ type Request struct {
 type Keys struct {
 	Intent Key
 	// Older are the keys under policy versions whose windows may still run (D6).
-	Older []Key
+	Older []OlderKey
 	// Variant is the key of this intent with this very text. It is set where the policy lets another text
 	// through as a new version, so that the same other text twice is still one message (D17).
 	Variant Key
 	// OlderVariants are the same under policy versions whose windows may still run.
-	OlderVariants []Key
+	OlderVariants []OlderKey
 	// Unanswered is held by the last message of requests without a purpose until its answer got out (D18).
 	Unanswered Key
+}
+
+// OlderKey is the key that an earlier version of the policy would have made of a request.
+type OlderKey struct {
+	Key Key
+	// Purpose is that version's, in the mode of the policy in force. It decides about a repeat where the request names
+	// no purpose and no rule is for it any more: by itself such a request would be sent, and the window reopened.
+	Purpose policy.Purpose
 }
 
 // Idempotency is what came with a client's Idempotency-Key header.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/einmal/einmal/internal/domain/intent"
+	"github.com/einmal/einmal/internal/domain/policy"
 	"github.com/einmal/einmal/internal/ground/fault"
 	"github.com/einmal/einmal/internal/store"
 )
@@ -77,11 +78,14 @@ func TestEarlierMappingsReopenNothing(t *testing.T) {
 		t.Errorf("a new intent: %+v", second.Decision)
 	}
 	b.store.put(version(3, testPolicy)) // no rules any more
-	if d := b.submit(unnamed("A-2")).Decision; d.Action != intent.Allow || d.Would != intent.Suppress || d.Compared != second.Decision.Message.ID {
+	if d := b.submit(unnamed("A-2")).Decision; d.Action != intent.Suppress || d.Message.ID != second.Decision.Message.ID || d.Rule != "alert.window" || d.Mode != policy.Enforce || d.MappedBy != "" || !strings.Contains(d.Explanation, "an earlier version of the policy takes it for alert") {
 		t.Errorf("mapped no more: %+v", d)
 	}
+	if d := b.submit(unnamed("A-3")).Decision; d.Action != intent.Allow || d.Rule != "unnamed.window" {
+		t.Errorf("nothing was sent for it under the rules: %+v", d)
+	}
 	b.store.put(mappedPolicy(4, strings.Replace(byHeader, "by_header", "renamed", 1)))
-	var older []intent.Key
+	var older []intent.OlderKey
 	b.store.before = func(batch []store.Submission) { older = batch[0].Keys.Older }
 	if d := b.submit(unnamed("A-1")).Decision; d.Action != intent.Suppress || d.Message.ID != first.Decision.Message.ID || d.MappedBy != "renamed" {
 		t.Errorf("mapped as in the beginning: %+v", d)

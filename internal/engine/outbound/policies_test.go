@@ -33,14 +33,14 @@ func TestVersionsThatAlternateReopenNothing(t *testing.T) {
 	b := newBench(t)
 	first := b.submit(order("A-1"))
 	b.put("event.id", "event.id, event.version", "event.id", "event.id, event.version", "event.id")
-	var older [][]intent.Key
+	var older [][]intent.OlderKey
 	b.store.before = func(batch []store.Submission) { older = append(older, batch[0].Keys.Older) }
 	a := b.submit(order("A-1"))
 	if a.Decision.PolicyID != "shop@6" || a.Decision.Action != intent.Suppress || a.Decision.Message.ID != first.Decision.Message.ID {
 		t.Errorf("under the first version's key: %+v", a.Decision)
 	}
 	// Six versions have three definitions, of which one is the current.
-	if got := older[len(older)-1]; len(got) != 2 || got[0] == got[1] {
+	if got := older[len(older)-1]; len(got) != 2 || got[0].Key == got[1].Key {
 		t.Errorf("%d older keys", len(got))
 	}
 	if a := b.submit(order("A-2")); a.Decision.Action != intent.Allow {
@@ -80,7 +80,7 @@ func TestEqualDefinitionsCostNoKey(t *testing.T) {
 func TestOlderDefinitionsThatNeedMore(t *testing.T) {
 	b := newBench(t)
 	b.put("event.id, correlation_id", "event.id")
-	var older []intent.Key
+	var older []intent.OlderKey
 	b.store.before = func(batch []store.Submission) { older = batch[0].Keys.Older }
 	b.submit(alert("A-1")) // by which the service learns of the new policy
 	b.submit(order("A-1"))

@@ -39,7 +39,7 @@ func (s *Service) request(sub *Submission, c *checked, p *inForce, made ids) *in
 func (s *Service) addOlder(r *intent.Request, sub *Submission, p *inForce) {
 	for _, old := range p.older[r.Purpose.Name] {
 		if len(intent.Missing(old, r)) == 0 {
-			s.addOlderKey(r, old, r.Event)
+			s.addOlderKey(r, old, r.Event, p.Mode)
 		}
 	}
 	if sub.Purpose != "" {
@@ -48,27 +48,32 @@ func (s *Service) addOlder(r *intent.Request, sub *Submission, p *inForce) {
 	asked := sub.asked(r.Sender)
 	for _, old := range p.mapped {
 		if m, ok := old.Map(asked); ok {
-			s.addOlderKey(r, m.Purpose, intent.Event(m.Event))
+			s.addOlderKey(r, m.Purpose, intent.Event(m.Event), p.Mode)
 		}
 	}
 }
 
 // addOlderKey adds the key of a purpose with an event, and where that purpose makes every text a version, the key with
-// this text.
-func (s *Service) addOlderKey(r *intent.Request, purpose policy.Purpose, event intent.Event) {
+// this text. What is found under them is decided in the mode that is in force now.
+func (s *Service) addOlderKey(r *intent.Request, purpose policy.Purpose, event intent.Event, mode policy.Mode) {
 	then := *r
 	then.Event = event
+	purpose.Mode = mode
 	k := s.key(intent.KeyForm(purpose, &then))
-	if k != r.Keys.Intent && !slices.Contains(r.Keys.Older, k) {
-		r.Keys.Older = append(r.Keys.Older, k)
+	r.Keys.Older = withOlder(r.Keys.Older, r.Keys.Intent, intent.OlderKey{Key: k, Purpose: purpose})
+	if purpose.OnOtherText == policy.OtherTextAllow {
+		v := s.key(intent.VariantForm(k, r.TextKey))
+		r.Keys.OlderVariants = withOlder(r.Keys.OlderVariants, r.Keys.Variant, intent.OlderKey{Key: v, Purpose: purpose})
 	}
-	if purpose.OnOtherText != policy.OtherTextAllow {
-		return
+}
+
+// withOlder adds a key that is neither the current one nor there already.
+func withOlder(all []intent.OlderKey, current intent.Key, one intent.OlderKey) []intent.OlderKey {
+	known := func(k intent.OlderKey) bool { return k.Key == one.Key }
+	if one.Key == current || slices.ContainsFunc(all, known) {
+		return all
 	}
-	v := s.key(intent.VariantForm(k, r.TextKey))
-	if v != r.Keys.Variant && !slices.Contains(r.Keys.OlderVariants, v) {
-		r.Keys.OlderVariants = append(r.Keys.OlderVariants, v)
-	}
+	return append(all, one)
 }
 
 func (s *Service) key(form []byte) intent.Key { return s.cfg.Identity.Key(form) }

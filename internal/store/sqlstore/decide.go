@@ -128,7 +128,7 @@ func (d *deciding) ask(w taking) {
 func intentSlots(r *intent.Request) []slot {
 	keys := []slot{{intent.SpaceIntent, r.Keys.Intent}}
 	for _, k := range slices.Concat(r.Keys.Older, r.Keys.OlderVariants) {
-		keys = append(keys, slot{intent.SpaceIntent, k})
+		keys = append(keys, slot{intent.SpaceIntent, k.Key})
 	}
 	if !r.Keys.Variant.IsZero() {
 		keys = append(keys, slot{intent.SpaceIntent, r.Keys.Variant})

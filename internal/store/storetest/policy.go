@@ -56,7 +56,7 @@ func testOlderKey(t *testing.T, h Harness) {
 	must(t, err)
 	other := ask{event: "K-1", version: "1", to: 45, change: func(r *intent.Request) {
 		r.Purpose.Key = []policy.KeyPart{policy.KeyEventID}
-		r.Keys.Older = []intent.Key{first.Keys.Intent}
+		r.Keys.Older = []intent.OlderKey{{Key: first.Keys.Intent}}
 	}}
 	other.change = mappedBy("legacy", other.change)
 	d := w.decide(other)[0].Decision
@@ -64,6 +64,17 @@ func testOlderKey(t *testing.T, h Harness) {
 	must(t, err)
 	if d.Action != intent.Suppress || d.Message.ID != first.Message || stored.MatchedKey != first.Keys.Intent || stored.IntentKey == stored.MatchedKey || stored.MappedBy != "legacy" {
 		t.Errorf("under another definition of the key: %+v", stored)
+	}
+	// No rule is for it any more: the purpose under whose key it is found decides, and not the unnamed one.
+	mappedNoMore := ask{event: "K-1", version: "1", to: 45, change: func(r *intent.Request) {
+		r.Keys.Older = []intent.OlderKey{{Key: first.Keys.Intent, Purpose: first.Purpose}}
+		r.Purpose, _ = policy.Builtin().Unnamed()
+	}}
+	d = w.decide(mappedNoMore)[0].Decision
+	stored, err = w.Store.Decision(context.Background(), w.tenant, d.ID)
+	must(t, err)
+	if d.Action != intent.Suppress || stored.Message.ID != first.Message || stored.Rule != "order.window" || stored.MatchedKey != first.Keys.Intent {
+		t.Errorf("mapped no more: %+v", stored)
 	}
 	w.settle(cancelled(first.Message)) // a state that this window does not list
 	if d := w.decide(other)[0].Decision; d.Action != intent.Allow || d.Reason != intent.ReasonWindowEnded || !d.MatchedKey.IsZero() {
@@ -91,7 +102,7 @@ func testOlderVariant(t *testing.T, h Harness) {
 	must(t, err)
 	ask.change = func(r *intent.Request) {
 		r.Purpose.Key = []policy.KeyPart{policy.KeyEventVersion}
-		r.Keys.Older, r.Keys.OlderVariants = []intent.Key{first.Keys.Intent}, []intent.Key{second.Keys.Variant}
+		r.Keys.Older, r.Keys.OlderVariants = []intent.OlderKey{{Key: first.Keys.Intent}}, []intent.OlderKey{{Key: second.Keys.Variant}}
 	}
 	if d := w.decide(ask)[0].Decision; d.Action != intent.Suppress || d.Message.ID != second.Message || d.MatchedKey != second.Keys.Variant {
 		t.Errorf("the second text under another key: %+v", d)
