@@ -50,6 +50,9 @@ type Request struct {
 	TextKey     Key
 	Text        message.Layout
 	Idempotency Idempotency
+	// Before are the messages that the requests before this one in its call would make: of a call with several, none is
+	// answered before all of them are.
+	Before []ident.Message
 
 	// ValidFor is how long the message may wait to be sent, counted from the store's clock at the decision.
 	ValidFor time.Duration

@@ -2,6 +2,7 @@ package intent
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/einmal/einmal/internal/domain/message"
 )
@@ -15,11 +16,20 @@ const ReasonUnanswered Reason = "answer_not_received"
 func askedAgain(r *Request, f *Facts, held match) Result {
 	d := suppress(r, f, held, true)
 	d.Class, d.Reason = TechnicalDuplicate, ReasonUnanswered
-	d.Explanation = fmt.Sprintf("Message %s for the same %s %s, and the answer to its request is not known to have got out. This request is taken for its caller asking again: nothing is sent a second time.",
-		held.Message.ID, keyWords(r.Purpose), standing(held.Message, f.Now))
+	d.Explanation = explainAskedAgain(r, held, f)
 	res := Result{Kind: Decided, Decision: d}
 	f.repeat(held.key, r, &res)
 	return res
+}
+
+// explainAskedAgain tells a caller who asks again from one whose call has the same message twice.
+func explainAskedAgain(r *Request, held match, f *Facts) string {
+	if slices.Contains(r.Before, held.Message.ID) {
+		return fmt.Sprintf("Message %s is for the same %s, and is asked for before this one in the same batch: it is made once. If a second one is meant, give each an event or a correlation id of its own.",
+			held.Message.ID, keyWords(r.Purpose))
+	}
+	return fmt.Sprintf("Message %s for the same %s %s, and the answer to its request is not known to have got out. This request is taken for its caller asking again: nothing is sent a second time.",
+		held.Message.ID, keyWords(r.Purpose), standing(held.Message, f.Now))
 }
 
 // awaitAnswer holds the key until the answer to the message that is made got out, or its time is over.

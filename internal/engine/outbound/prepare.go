@@ -27,7 +27,7 @@ func (s *Service) request(sub *Submission, c *checked, p *inForce, made ids) *in
 		Decision: made.decision, Message: made.message,
 		Tenant: sub.Tenant, PolicyID: p.ID(), Purpose: c.purpose, MappedBy: c.mappedBy, To: c.to,
 		Event: c.event, Sender: c.sender, Template: sub.Template, CorrelationID: sub.CorrelationID,
-		ValidFor: c.validFor, Idempotency: s.idempotency(sub), Text: c.text.layout,
+		ValidFor: c.validFor, Idempotency: s.idempotency(sub), Text: c.text.layout, Before: sub.turn.before,
 	}
 	r.MakeKeys(sub.Text, s.key)
 	s.addOlder(r, sub, p)

@@ -38,7 +38,10 @@ func (s *Service) Submit(ctx context.Context, sub Submission) (Answer, error) {
 }
 
 func (s *Service) submit(ctx context.Context, sub *Submission) (Answer, error) {
-	made := newIDs(sub.Tenant)
+	made := sub.turn.made
+	if made.message.IsZero() {
+		made = newIDs(sub.Tenant)
+	}
 	p, err := s.policies.inForce(ctx)
 	for tries := 0; err == nil && tries < maxTries; tries++ {
 		answer, tried := s.try(ctx, sub, p, made)

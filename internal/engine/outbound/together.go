@@ -3,6 +3,8 @@ package outbound
 import (
 	"context"
 	"sync"
+
+	"github.com/einmal/einmal/internal/ground/ident"
 )
 
 // Submitted is what became of one of several requests: an answer, or a fault.
@@ -16,12 +18,17 @@ type Submitted struct {
 // Submit's.
 func (s *Service) SubmitAll(ctx context.Context, subs []Submission) []Submitted {
 	out, inside := make([]Submitted, len(subs)), s.writers.inside.Load()+1
+	made, messages := make([]ids, len(subs)), make([]ident.Message, len(subs))
+	for i := range subs {
+		made[i] = newIDs(subs[i].Tenant)
+		messages[i] = made[i].message
+	}
 	var all sync.WaitGroup
 	for i := range subs {
 		entered := make(chan struct{})
 		inLine := sync.OnceFunc(func() { close(entered) })
 		sub := subs[i]
-		sub.turn = turn{inside, inLine}
+		sub.turn = turn{inside: inside, entered: inLine, made: made[i], before: messages[:i]}
 		all.Go(func() {
 			defer inLine() // refused, or answered without a place in the line
 			out[i].Answer, out[i].Err = s.Submit(ctx, sub)

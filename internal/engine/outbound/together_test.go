@@ -3,6 +3,8 @@ package outbound
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/einmal/einmal/internal/domain/intent"
@@ -57,5 +59,35 @@ func TestSubmitAllKeepsTheOrder(t *testing.T) {
 	}
 	if got := r.SubmitAll(bg, nil); len(got) != 0 {
 		t.Errorf("%d answers to nothing", len(got))
+	}
+}
+
+// Of equal requests that name no purpose the first makes the message, and the others are told that they stand in the
+// same batch. The whole batch again is its caller asking again.
+//
+// covers: D18, D14
+func TestTheSameTwiceInABatch(t *testing.T) {
+	r := open(t, filepath.Join(t.TempDir(), "einmal.db"))
+	defer r.close(t)
+	subs := []Submission{bare(text), bare("another"), bare(text), bare(text)}
+	got, again := r.SubmitAll(bg, subs), r.SubmitAll(bg, subs)
+	first := got[0].Answer.Decision.Message.ID
+	for i, s := range slices.Concat(got, again) {
+		d := s.Answer.Decision
+		const batch, retry = "asked for before this one in the same batch", "taken for its caller asking again"
+		switch {
+		case s.Err != nil:
+			t.Errorf("request %d: %v", i, s.Err)
+		case i < 2:
+			if d.Action != intent.Allow {
+				t.Errorf("request %d: %s", i, d.Explanation)
+			}
+		case i < 4:
+			if d.Action != intent.Suppress || d.Message.ID != first || !strings.Contains(d.Explanation, batch) || strings.Contains(d.Explanation, retry) {
+				t.Errorf("request %d: %s", i, d.Explanation)
+			}
+		case d.Action != intent.Suppress || strings.Contains(d.Explanation, batch) || !strings.Contains(d.Explanation, retry):
+			t.Errorf("request %d: %s", i, d.Explanation)
+		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/ground/batch"
+	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/store"
 )
 
@@ -41,6 +42,8 @@ func newWriters(conf batch.Config, decide func([]store.Submission) ([]store.Deci
 type turn struct {
 	inside  int64  // how many requests were under way when they came
 	entered func() // called once the request is in its line, or has no place in it
+	made    ids
+	before  []ident.Message // of the requests before it
 }
 
 func (w *writers) do(ctx context.Context, s store.Submission, t turn) (store.Decided, error) {
