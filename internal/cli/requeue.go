@@ -34,10 +34,13 @@ func (c *requeueCmd) Run(ctx context.Context, env *Env) error {
 		_, err = env.Stdout.Write(a.body)
 		return err
 	}
-	var m api.MessageView
+	var m api.OneMessageView
 	if err := json.Unmarshal(a.body, &m); err != nil {
 		return err
 	}
 	_, _ = fmt.Fprintf(env.Stdout, "message %s is %s\n", clean(m.ID), env.style().state(m.State))
+	if m.Outlook != "" { // it may have waited for longer than it was valid
+		_, _ = fmt.Fprintln(env.Stdout, clean(m.Outlook))
+	}
 	return nil
 }

@@ -167,9 +167,9 @@ func TestRequeueIsAPersonsWord(t *testing.T) {
 		if r.Method+" "+r.URL.Path != "POST /v1/messages/msg_1/requeue" || string(body) != `{"reason":"not in their list"}` {
 			t.Errorf("%s %s %s", r.Method, r.URL, body)
 		}
-		reply(w, 200, `{"id":"msg_1","state":"pending"}`)
+		reply(w, 200, `{"id":"msg_1","state":"pending","outlook":"Another attempt follows by itself."}`)
 	})
-	if code, out, errs := m.run("requeue", "msg_1", "--reason", "not in their list"); code != exitDone || out != "message msg_1 is pending\n" {
+	if code, out, errs := m.run("requeue", "msg_1", "--reason", "not in their list"); code != exitDone || out != "message msg_1 is pending\nAnother attempt follows by itself.\n" {
 		t.Errorf("%d %s%s", code, out, errs)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/einmal/einmal/internal/domain/evidence"
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/engine/restore"
@@ -154,6 +155,30 @@ func TestReleaseAsOf(t *testing.T) {
 	for text, n := range g.taken() {
 		if n != 1 {
 			t.Errorf("%q was taken %d times", text, n)
+		}
+	}
+}
+
+// settling is a store that settles everything in one way.
+type settling struct {
+	restore.Store
+	err error
+}
+
+func (s settling) Settle(context.Context, []store.News, store.Rules) ([]store.Settled, error) {
+	return []store.Settled{{Err: s.err}}, nil
+}
+
+// covers: D20
+func TestRequeueSaysWhyItIsRefused(t *testing.T) {
+	for want, cause := range map[string]error{
+		"only a message can be put back": evidence.ErrState,
+		"attach it first":                evidence.ErrStillUnknown,
+	} {
+		service := restore.New(restore.Config{Store: settling{err: fault.Wrap(cause, fault.State, "attach it first")}})
+		err := service.Requeue(t.Context(), 1, ident.NewMessage(1), "ann", "why not")
+		if f, ok := err.(*fault.Fault); !ok || f.Code != fault.State || !strings.HasPrefix(f.Detail, want) {
+			t.Errorf("%v: %v", cause, err)
 		}
 	}
 }

@@ -19,6 +19,8 @@ var (
 	ErrNoMeaning = errors.New("the receipt's status has no documented meaning")
 	// ErrHandedOver: the message waits, and yet a provider has a part of it, or may have.
 	ErrHandedOver = errors.New("a part of the message was handed to a provider")
+	// ErrStillUnknown: nothing of the message would be sent, since one of its parts has no answer that no restore explains.
+	ErrStillUnknown = errors.New("a part that is in no doubt of a restore's has no answer, and the rest is not sent")
 )
 
 // Apply takes one piece of evidence into the case.

@@ -77,6 +77,9 @@ func (c *Case) deliver(a *Attempt, e Evidence, reported message.Delivery, now cl
 // acceptBy takes the receipt as the answer that was lost or has not come yet.
 func (c *Case) acceptBy(a *Attempt, r *ReceiptFacts, now clock.Micros) {
 	if a.Outcome != message.OutcomeAccepted {
+		if a.Code == CodeInCopy {
+			a.Code = "" // the provider's own may come yet
+		}
 		a.Outcome, a.AnsweredAt, a.Changed = message.OutcomeAccepted, now, true
 		c.keepLease(0, now)
 	}

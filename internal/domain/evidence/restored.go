@@ -2,14 +2,19 @@ package evidence
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/ground/clock"
 )
 
-// CodeRestored is the code of an attempt that the store does not remember: the store went back in time, and the
-// attempt may have been made after the copy was taken. The gateway itself is its author.
-const CodeRestored = "restored"
+// Codes of attempts that a restore left without an answer. The gateway itself is their author.
+const (
+	// CodeRestored is that of an attempt that the store does not remember: it may have been made after the copy was taken.
+	CodeRestored = "restored"
+	// CodeInCopy is that of an attempt that was open in the copy: its answer may have come after that.
+	CodeInCopy = "open_in_copy"
+)
 
 // restored takes a message into doubt after its store went back in time: whatever was not finished in the copy
 // may have gone on since. Attempts without an answer are unknown, and each part that was still to be sent gets an
@@ -22,7 +27,7 @@ func (c *Case) restored(e Evidence, now clock.Micros) error {
 	open := 0
 	for i := range c.Attempts {
 		if a := &c.Attempts[i]; a.Outcome == message.OutcomeOpen {
-			a.Outcome, a.AnsweredAt, a.Changed = message.OutcomeUnknown, now, true
+			a.Outcome, a.Code, a.AnsweredAt, a.Changed = message.OutcomeUnknown, CodeInCopy, now, true
 			open++
 		}
 	}
@@ -84,21 +89,33 @@ func (c *Case) isDue(last *Attempt) bool {
 	return false
 }
 
-// requeued takes a person's word that what a restore left in doubt was not sent: it may be sent now.
+// requeued takes a person's word that what a restore left in doubt was not sent: all of it, what was open in the copy
+// as well as what the store does not remember. It may be sent now. What is in no such doubt is not the word's: a part
+// that was handed over is not sent again, nor one whose answer was lost in another way. Where that one keeps back all
+// the rest, the word is refused: it would change nothing.
 func (c *Case) requeued(e Evidence, now clock.Micros) error {
-	if c.Final || c.State != message.Unknown {
+	if c.Final || c.State != message.Unknown || !slices.ContainsFunc(c.Attempts, Attempt.inDoubt) {
 		return ErrState
 	}
-	n := 0
-	for i := range c.Attempts {
-		if a := &c.Attempts[i]; a.Code == CodeRestored && a.Outcome == message.OutcomeUnknown {
-			a.Outcome, a.AnsweredAt, a.Changed = message.OutcomeNotSent, now, true
-			n++
+	parts := c.parts()
+	for i, a := range c.Attempts {
+		if a.inDoubt() {
+			parts[i].Outcome = message.OutcomeNotSent
 		}
 	}
-	if n == 0 {
-		return ErrState
+	if message.Fold(c.base(now), parts) == message.Unknown {
+		return ErrStillUnknown
+	}
+	for i := range c.Attempts {
+		if a := &c.Attempts[i]; a.inDoubt() {
+			a.Outcome, a.AnsweredAt, a.Changed = message.OutcomeNotSent, now, true
+		}
 	}
 	c.step(Event{Kind: EventRequeued, Attempt: c.LastAttempt(), Detail: map[string]string{"by": e.Person, "reason": e.Reason}}, now)
 	return nil
+}
+
+// inDoubt reports whether a restore left the attempt without an answer, and nothing has settled it since.
+func (a Attempt) inDoubt() bool {
+	return a.Outcome == message.OutcomeUnknown && (a.Code == CodeRestored || a.Code == CodeInCopy)
 }

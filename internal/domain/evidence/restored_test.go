@@ -1,7 +1,9 @@
 package evidence
 
 import (
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/einmal/einmal/internal/domain/exception"
 	"github.com/einmal/einmal/internal/domain/message"
@@ -164,12 +166,92 @@ func TestRequeued(t *testing.T) {
 	refuses(t, over, word, receipts, ErrState)
 }
 
-// An attempt that the store knows and that has no answer is no doubt of a restore's: nobody's word sends it again.
+// A person's word covers all that the restore left in doubt: what was open in the copy leaves again, with the parts
+// that the store does not remember. What was handed over is not sent again, whenever that was learned.
 //
-// covers: I5, I19
+// covers: D20, I3, I5, I19
+func TestRequeuedSendsWhatIsInDoubt(t *testing.T) {
+	word := Evidence{Kind: Requeued, Person: "ann", Reason: "not in the provider's list"}
+	doubted := Evidence{Kind: Restored}
+	gated := func() *Case { c := sending(1); c.Parts = 3; return c }
+	rest := func() *Case { // the second of three parts is open, the first was taken
+		c := gated()
+		c.apply(t, Evidence{Kind: Outcome, Attempt: 1, Part: 1, Outcome: message.OutcomeAccepted, ExternalID: []byte("A1B2"), Hold: time.Second})
+		return c.open(2)
+	}
+	for name, c := range map[string]struct {
+		of             *Case
+		gated, allowed []uint16 // what may be sent at first, and once the first part is taken
+	}{
+		"open":                       {sending(1).apply(t, doubted), []uint16{1}, nil},
+		"first open, rest waits":     {gated().apply(t, doubted), []uint16{1}, []uint16{2, 3}},
+		"all open":                   {sending(3).apply(t, doubted), []uint16{1}, []uint16{2, 3}},
+		"second open":                {rest().apply(t, doubted), []uint16{2, 3}, []uint16{2, 3}},
+		"first answered at last":     {gated().apply(t, doubted, answer(message.OutcomeAccepted)), []uint16{2, 3}, []uint16{2, 3}},
+		"first reported":             {gated().apply(t, doubted, report("DELIVRD")), []uint16{2, 3}, []uint16{2, 3}},
+		"first attached by a person": {gated().apply(t, doubted, attach(report("ENROUTE"))), []uint16{2, 3}, []uint16{2, 3}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := c.of.apply(t, word)
+			wantState(t, k, message.Pending, false)
+			k.claim(made + 20*second)
+			if owed := k.Owed(made+20*second, false); !slices.Equal(owed, c.gated) {
+				t.Fatalf("%v may be sent, want %v: %+v", owed, c.gated, k.Attempts)
+			}
+			for _, part := range c.gated {
+				k.open(part)
+			}
+			if c.gated[0] == 1 {
+				taken := answer(message.OutcomeAccepted)
+				taken.Attempt, taken.Hold = 2, time.Second
+				k.apply(t, taken)
+				if owed := k.Owed(made+20*second, false); !slices.Equal(owed, c.allowed) {
+					t.Errorf("after the first %v may be sent, want %v", owed, c.allowed)
+				}
+			}
+		})
+	}
+}
+
+// The code of an attempt that was open in the copy makes room for the provider's own, which may come after a receipt.
+//
+// covers: I9, D20
+func TestAnOpenAttemptKeepsItsAnswerAfterARestore(t *testing.T) {
+	c := sending(1).apply(t, Evidence{Kind: Restored})
+	if a := c.Attempts[0]; a.Code != CodeInCopy || !a.Changed {
+		t.Fatalf("in doubt it is %+v", a)
+	}
+	c.apply(t, report("ENROUTE"), answer(message.OutcomeAccepted))
+	if a := c.Attempts[0]; a.Code != "0x00000000" || a.Outcome != message.OutcomeAccepted {
+		t.Errorf("settled it is %+v", a)
+	}
+}
+
+// An attempt whose answer was lost is no doubt of a restore's: nobody's word sends it again. Where it keeps back all
+// that the word is about, that is refused.
+//
+// covers: I5, I19, D20
 func TestRequeuedNeedsARestore(t *testing.T) {
 	word := Evidence{Kind: Requeued, Person: "ann", Reason: "gone"}
-	for _, c := range []*Case{sent(message.OutcomeUnknown), sending(1).apply(t, Evidence{Kind: Restored}), pending(), sent(message.OutcomeAccepted)} {
+	for _, c := range []*Case{sent(message.OutcomeUnknown), pending(), sent(message.OutcomeAccepted)} {
 		refuses(t, c, word, made+20*second, ErrState)
+	}
+	together := sending(2)
+	together.Parts = 3
+	together.apply(t, answer(message.OutcomeUnknown), Evidence{Kind: Restored})
+	wantState(t, together, message.Unknown, false)
+	refuses(t, together, word, made+20*second, ErrStillUnknown)
+	together.apply(t, report("DELIVRD"), word)
+	wantState(t, together, message.Pending, false)
+
+	gap := sending(2) // of three parts the second has no answer: the third leaves, and it does not
+	gap.Parts = 3
+	gap.apply(t, answer(message.OutcomeAccepted), about(2, answer(message.OutcomeUnknown)))
+	gap.Leased, gap.State = false, message.Pending
+	gap.apply(t, Evidence{Kind: Restored}, word)
+	wantState(t, gap, message.Pending, false)
+	gap.claim(made + 20*second)
+	if owed := gap.Owed(made+20*second, false); !slices.Equal(owed, []uint16{3}) {
+		t.Errorf("%v may be sent", owed)
 	}
 }

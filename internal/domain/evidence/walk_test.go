@@ -151,13 +151,17 @@ func (w *walk) learn(t *rapid.T) {
 		if !reflect.DeepEqual(w.c, before) {
 			t.Fatalf("refused with %v, and yet from %+v\nto %+v", err, before, w.c)
 		}
-		if e.Kind != 0 && !errors.Is(err, ErrState) && !errors.Is(err, ErrNoAttempt) && !errors.Is(err, ErrHandedOver) && !errors.Is(err, ErrNoMeaning) {
+		known := []error{ErrState, ErrNoAttempt, ErrHandedOver, ErrNoMeaning, ErrStillUnknown}
+		if e.Kind != 0 && !slices.ContainsFunc(known, func(k error) bool { return errors.Is(err, k) }) {
 			t.Fatalf("refused with %v", err)
 		}
 		return
 	}
 	w.history(t, e, before)
 	w.attempts(t, e, before)
+	if e.Kind == Requeued && w.c.State == message.Unknown {
+		t.Fatalf("a person's word was taken and changed nothing: %+v", w.c.Attempts)
+	}
 	w.finality(t, e, before)
 	w.truth(t)
 	w.rebuild(t)

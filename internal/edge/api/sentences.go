@@ -190,8 +190,12 @@ func restoredSentence(*story, *evidence.Event) string {
 	return "The store went back in time while this was not finished: it may have been sent since the copy was taken, and is not sent again."
 }
 
-func requeuedSentence(*story, *evidence.Event) string {
-	return "A person said that it was not sent after the copy was taken. It is sent like any message that waits."
+func requeuedSentence(_ *story, e *evidence.Event) string {
+	const said = "A person said that it was not sent after the copy was taken. "
+	if e.To == message.Expired || e.To == message.Failed {
+		return said + "It never will be: it is " + e.To.String() + "."
+	}
+	return said + "It is sent like any message that waits."
 }
 
 // resolvedSentence says what a person made of evidence that the gateway could not settle by itself.

@@ -107,6 +107,14 @@ func TestEveryKindOfEventHasItsSentence(t *testing.T) {
 	}
 }
 
+// covers: D20, R9
+func TestAWordThatComesTooLateSaysSo(t *testing.T) {
+	e := evidence.Event{Kind: evidence.EventRequeued, From: message.Unknown, To: message.Expired}
+	if got := (&story{}).sentence(&e); !strings.HasSuffix(got, "It never will be: it is expired.") {
+		t.Error(got)
+	}
+}
+
 // kindsOfEvents are those that the domain declares, so that a new one without a sentence fails here.
 func kindsOfEvents(t *testing.T) (kinds []evidence.EventKind) {
 	t.Helper()

@@ -2,6 +2,7 @@ package restore
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"github.com/einmal/einmal/internal/domain/evidence"
@@ -76,7 +77,7 @@ func (a *Ask) check(now clock.Micros) error {
 }
 
 // Requeue takes a person's word that a message which a restore left unknown was not sent: it waits again, to be sent.
-// fault.State: it is not in that doubt, or traffic still waits.
+// fault.State: it is not in that doubt, or nothing of it would leave.
 func (s *Service) Requeue(ctx context.Context, tenant ident.Partition, id ident.Message, person, reason string) error {
 	settled, err := s.cfg.Store.Settle(ctx, []store.News{{
 		Evidence:  evidence.Evidence{Kind: evidence.Requeued, Message: id, Person: person, Reason: reason},
@@ -85,7 +86,7 @@ func (s *Service) Requeue(ctx context.Context, tenant ident.Partition, id ident.
 	if err == nil {
 		err = settled[0].Err
 	}
-	if fault.CodeOf(err) == fault.State && err != nil {
+	if fault.CodeOf(err) == fault.State && errors.Is(err, evidence.ErrState) {
 		return fault.Wrap(err, fault.State, "only a message can be put back in its queue that a restore of the store left unknown, and that nothing has settled since")
 	}
 	if err == nil {

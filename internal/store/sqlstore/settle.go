@@ -183,9 +183,11 @@ func evidenceFault(err error, s message.State) error {
 		return fault.Wrap(err, fault.NotFound, "there is no such attempt")
 	case errors.Is(err, evidence.ErrNoMeaning):
 		return fault.Wrap(err, fault.State, "the receipt's status has no documented meaning on this connection: say which state it stands for")
-	}
-	if errors.Is(err, evidence.ErrHandedOver) {
+	case errors.Is(err, evidence.ErrHandedOver):
 		return fault.Wrap(err, fault.State, "the message is %s, and a provider has a part of it or may have", s)
+	case errors.Is(err, evidence.ErrStillUnknown):
+		return fault.Wrap(err, fault.State, "nothing of the message would leave: one of its parts had no answer before the store was restored, "+
+			"or since, and the rest waits for it or will not be sent; attach that part's receipt first, then put the message back")
 	}
 	return fault.Wrap(err, fault.State, "the message is %s", s)
 }

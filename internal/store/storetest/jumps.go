@@ -14,6 +14,8 @@ import (
 // jumpTests are about stores that went back in time, or look as if they had.
 var jumpTests = map[string]func(*testing.T, Harness){
 	"RestoredInDoubt":    testRestoredInDoubt,
+	"RequeuedParts":      testRequeuedParts,
+	"RequeuedInVain":     testRequeuedInVain,
 	"MarkFollows":        testMarkFollows,
 	"BehindIsHeld":       testBehindIsHeld,
 	"Release":            testRelease,

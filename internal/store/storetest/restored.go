@@ -2,6 +2,8 @@ package storetest
 
 import (
 	"context"
+	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -71,4 +73,65 @@ func testRestoredInDoubt(t *testing.T, h Harness) {
 	if len(events) != 2 || events[0].Kind != evidence.EventRestored || events[1].Kind != evidence.EventRequeued {
 		t.Errorf("the history says %+v", events)
 	}
+}
+
+func requeued(m ident.Message) store.News {
+	return about(m, evidence.Evidence{Kind: evidence.Requeued, Person: "ann", Reason: "not in their list"})
+}
+
+// A long message whose first part was open in the copy leaves again by a person's word, all of it: the first part gates
+// the rest as ever. An answer to an attempt of before is for a person then.
+//
+// covers: D20, I3, I5, I19
+func testRequeuedParts(t *testing.T, h Harness) {
+	w := newWorld(t, h)
+	one := w.firstOf("RQ", 8)
+	must(t, w.settle(restored(one.Message))[0].Err)
+	if m := w.state(one.Message, message.Unknown); len(m.Attempts) != 3 || m.Attempts[0].Code != evidence.CodeInCopy {
+		t.Fatalf("its attempts are %+v", m.Attempts)
+	}
+	must(t, w.settle(requeued(one.Message))[0].Err)
+	w.state(one.Message, message.Pending)
+	if again := w.settle(requeued(one.Message))[0]; fault.CodeOf(again.Err) != fault.State || again.Err == nil {
+		t.Errorf("a second time: %v", again.Err)
+	}
+	w.advance(300 * time.Millisecond) // the pause after an attempt that was not sent
+	next := w.wantOpened(w.open(w.claim(1)), "[1.2]")[0]
+	w.settle(w.heldOutcome(next, message.OutcomeAccepted, "rq-1"))
+	more := w.wantOpened(w.open(rest(next, 9)), "[2.2 3.2]")
+	w.settle(w.outcome(more[0], message.OutcomeAccepted, "rq-2"), w.outcome(more[1], message.OutcomeAccepted, "rq-3"))
+	w.state(one.Message, message.Accepted)
+	w.exceptions()
+	w.settle(w.outcome(one, message.OutcomeAccepted, "of-the-gap"))
+	w.exceptions("conflicting")
+	w.state(one.Message, message.Accepted)
+}
+
+// Of a message whose first part had lost its answer before the copy was taken nothing would leave: a person is told so,
+// and what to do. Once that part is settled, the word counts.
+//
+// covers: D20, I5, I19
+func testRequeuedInVain(t *testing.T, h Harness) {
+	w := newWorld(t, h)
+	ctx := context.Background()
+	id := w.taken(ask{event: "RV", to: 9, parts: 3})
+	spec, claims := w.openSpec(), w.claim(1)
+	spec.Together, claims[0].Most = true, 2
+	opened, err := w.OpenAttempts(ctx, spec, claims)
+	must(t, err)
+	w.wantOpened(opened, "[1.1 2.1]")
+	w.settle(w.outcome(opened[0], message.OutcomeUnknown, ""))
+	must(t, w.settle(restored(id))[0].Err)
+	before := w.state(id, message.Unknown)
+	vain := w.settle(requeued(id))[0]
+	if fault.CodeOf(vain.Err) != fault.State || vain.Err == nil || !strings.Contains(vain.Err.Error(), "attach that part's receipt first") {
+		t.Fatalf("a word that would change nothing: %v", vain.Err)
+	}
+	if m := w.state(id, message.Unknown); !reflect.DeepEqual(m, before) || w.kinds(id) != "taken outcome restored" {
+		t.Errorf("and yet it is %+v, with the history %s", m, w.kinds(id))
+	}
+	w.settle(w.receipt("rv-1", opened[0].Reference, "delivered", 9))
+	must(t, w.settle(requeued(id))[0].Err)
+	w.advance(300 * time.Millisecond)
+	w.wantOpened(w.open(w.claim(1)), "[2.2]")
 }
