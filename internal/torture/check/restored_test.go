@@ -1,9 +1,11 @@
 package check_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/einmal/einmal/internal/domain/evidence"
+	"github.com/einmal/einmal/internal/domain/exception"
 	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
@@ -62,6 +64,27 @@ func TestHistoryOfARestore(t *testing.T) {
 	}
 	if all, sent := h.Doubted(); all != 1 || sent != 1 {
 		t.Errorf("%d messages are in doubt, %d of them were sent", all, sent)
+	}
+}
+
+// A message was over before the copy, and a second receipt about it, which contradicted the first, came in the gap: it
+// is gone with the gap. One that had come long before the copy is not.
+//
+// covers: I13, I19
+func TestReceiptOfTheGap(t *testing.T) {
+	for copied, lost := range map[clock.Micros]bool{20: false, 100: true} {
+		h := putBack()
+		h.Restores[0].Copied = start + copied*second
+		conflict := slices.IndexFunc(h.Exceptions, func(x *store.ExceptionView) bool { return x.Kind == exception.Conflicting })
+		x := h.Exceptions[conflict]
+		h.Exceptions = slices.Delete(h.Exceptions, conflict, conflict+1)
+		delete(h.Acts.Resolved, x.ID)
+		h.Receipts = slices.DeleteFunc(h.Receipts, func(r *store.LoggedReceipt) bool { return r.ID == x.Receipt })
+		m := h.Messages[4]
+		m.Events = m.Events[:len(m.Events)-1]
+		if found := violations(h); (len(found) > 0) != lost {
+			t.Errorf("copied after %d s: %q", copied, found)
+		}
 	}
 }
 
