@@ -186,6 +186,43 @@ func TestReceiptsWithAHeader(t *testing.T) {
 	})
 }
 
+// A message from a handset whose header of user data is broken goes to a person, once however often it is delivered. The
+// whole headers of its kind go to nobody.
+//
+// covers: C54, R11
+func TestBrokenHeadersOfHandsets(t *testing.T) {
+	onEveryStore(t, func(t *testing.T, c app.Config) {
+		m := newCentre(t, &c, declares(app.Declared{}))
+		g := start(t, c)
+		g.sent(m, "+12025550143", "9001")
+		from := func(header, text string) {
+			udh, err := hex.DecodeString(header)
+			must(t, err)
+			m.deliver(&wire.Message{
+				Source: wire.Address{TON: 1, NPI: 1, Addr: "12025550143"}, Dest: wire.Address{Addr: "2020"}, ESMClass: wire.ESMUDHI, ShortMessage: append(udh, text...),
+			})
+		}
+		from("06080401020201", "Hel")
+		from("09000311020105041581", "p1")
+		from("09000311020105041581", "p1")
+		from("050003070000", "solo")
+		m.acks(4)
+		x := g.open("unreadable", 1)[0]
+		g.until("all four in the log", func() bool { return len(g.rows("/v1/receipts")) == 4 })
+		if x["detail"] != "user data header is malformed, the text is kept" || x["message"] != nil {
+			t.Errorf("the exception is %v", x)
+		}
+		for i, want := range []string{"inbound", "unreadable", "unreadable", "inbound"} {
+			if r := g.rows("/v1/receipts")[i]; r["kind"] != want {
+				t.Errorf("the log has %v, want %s", r, want)
+			}
+		}
+		if all := g.rows("/v1/exceptions"); len(all) != 1 {
+			t.Errorf("people are told of %v", all)
+		}
+	})
+}
+
 // hex sends a PDU that is written in hexadecimal.
 func (m *centre) hex(pdu string) {
 	m.t.Helper()

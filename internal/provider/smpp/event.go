@@ -42,7 +42,7 @@ func (r Reader) parse(pdu *wire.PDU, err error) provider.Parsed {
 	}
 	out.Warnings = pdu.Warnings
 	esm := addresses(&out, pdu.Body)
-	octets := text(&out, pdu, esm)
+	octets, broken := text(&out, pdu, esm)
 	switch r.kindOf(pdu, esm, out.DataCoding, octets) {
 	case provider.KindReceipt:
 		r.readReceipt(&out, pdu, octets)
@@ -56,6 +56,9 @@ func (r Reader) parse(pdu *wire.PDU, err error) provider.Parsed {
 		out.Extra["esm_class"] = strconv.Itoa(int(esm))
 	default:
 		readInbound(&out, pdu, octets)
+		if broken { // which part of which message it is cannot be told: a person sees it
+			out.Kind, out.Problem = provider.KindUnreadable, brokenHeader+", the text is kept"
+		}
 	}
 	return out
 }
@@ -78,28 +81,31 @@ func addresses(out *provider.Parsed, body wire.Body) uint8 {
 	return esm
 }
 
-// text returns the octets of the text, without a user data header.
-func text(out *provider.Parsed, pdu *wire.PDU, esm uint8) []byte {
-	octets := pdu.Octets()
+const brokenHeader = "user data header is malformed"
+
+// text returns the octets of the text, without a user data header, and whether that is broken. A receipt does not need
+// it.
+func text(out *provider.Parsed, pdu *wire.PDU, esm uint8) (octets []byte, broken bool) {
+	octets = pdu.Octets()
 	if payload, ok := pdu.TLV(wire.TagMessagePayload); ok && string(payload) != string(octets) {
 		out.Warnings = append(out.Warnings, "both short_message and message_payload, the first was read")
 	}
 	if esm&wire.ESMUDHI == 0 {
-		return octets
+		return octets, false
 	}
 	header, rest, ok := wire.SplitUDH(octets)
 	if !ok {
 		out.Warnings = append(out.Warnings, "user data header without its length")
-		return octets
+		return octets, true
 	}
 	out.Extra["udh"] = hex.EncodeToString(header)
 	switch udh, err := gsm.ParseUDH(header); {
 	case err != nil:
-		out.Warnings = append(out.Warnings, "user data header is malformed")
+		out.Warnings, broken = append(out.Warnings, brokenHeader), true
 	case udh.OtherLanguage():
 		out.Warnings = append(out.Warnings, "the text is in a national language table, which is not read")
 	}
-	return rest
+	return rest, broken
 }
 
 // kindOf looks at the type bits alone: UDHI may be set beside them. A centre that sets none is believed to

@@ -3,7 +3,6 @@ package smpp_test
 import (
 	"bytes"
 	"encoding/hex"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -48,7 +47,7 @@ func TestC17OverTheWire(t *testing.T) {
 	}
 }
 
-// TestC54Parts: a part's header is kept apart from its text, and a malformed one is told of; the text stays.
+// TestC54Parts: a part's header is kept apart from its text, and a malformed one goes to a person; the text stays.
 //
 // covers: C54
 func TestC54Parts(t *testing.T) {
@@ -60,13 +59,20 @@ func TestC54Parts(t *testing.T) {
 	} {
 		header, text, _ := strings.Cut(part, "|")
 		p := smpp.Parse(deliver(t, wire.ESMUDHI, 0, string(smpptest.Unhex(t, header))+text))
-		warnings := "[]"
+		kind, problem := provider.KindInbound, ""
 		if text == "p1" {
-			warnings = "[user data header is malformed]"
+			kind, problem = provider.KindUnreadable, "user data header is malformed, the text is kept"
 		}
-		if p.Kind != provider.KindInbound || p.Text != text || p.Extra["udh"] != strings.ToLower(header) || fmt.Sprint(p.Warnings) != warnings {
+		if p.Kind != kind || p.Problem != problem || p.Text != text || p.Extra["udh"] != strings.ToLower(header) || (len(p.Warnings) > 0) != (problem != "") {
 			t.Errorf("%s: %+v", part, p)
 		}
+	}
+	short := smpp.Parse(deliver(t, wire.ESMUDHI, 0, "\x09text"))
+	if short.Kind != provider.KindUnreadable || !strings.HasSuffix(short.Text, "text") {
+		t.Errorf("a header that is longer than all there is: %+v", short)
+	}
+	if receipt := smpp.Parse(deliver(t, wire.ESMUDHI|wire.ESMReceipt, 0, "\x02\x00\x09id:7 stat:DELIVRD err:000")); receipt.Kind != provider.KindReceipt || string(receipt.ExternalID) != "7" {
+		t.Errorf("a receipt does not need its header: %+v", receipt)
 	}
 	turkish := smpp.Parse(deliver(t, wire.ESMUDHI, 0, "\x03\x24\x01\x01text"))
 	if turkish.Text != "text" || len(turkish.Warnings) != 1 {
