@@ -115,7 +115,7 @@ type MessageFilter struct {
 	EventID        string
 	CorrelationID  string
 	Purpose        string
-	State          message.State
+	States         []message.State // one of these
 	ExternalID     string
 	IntentKey      intent.Key
 	IdempotencyKey intent.Key

@@ -82,7 +82,8 @@ type Decider interface {
 	Decide(ctx context.Context, batch []Submission, decide DecideFunc) ([]Decided, error)
 	// AnswersSent ends the keys that messages hold until their answers got out (D18). Each key at most once.
 	AnswersSent(ctx context.Context, sent []AnswerSent) error
-	// Preview decides without locks and writes nothing (dry_run).
+	// Preview decides without locks and writes nothing (dry_run). While the store is held it takes what is not finished
+	// for unknown.
 	Preview(ctx context.Context, s Submission, decide DecideFunc) (intent.Result, error)
 }
 

@@ -46,11 +46,7 @@ func (c *Case) restored(e Evidence, now clock.Micros) error {
 // Nothing can have left of one that was taken later than that, since the copy cannot hold it, nor of one whose
 // validity was over by then, unless an attempt was open.
 func InDoubt(state message.State, made, valid clock.Micros, open bool, asOf clock.Micros) bool {
-	switch state {
-	case message.Pending, message.Sending, message.RetryDue:
-		return asOf == 0 || made <= asOf && (open || valid > asOf)
-	}
-	return false
+	return state.Unfinished() && (asOf == 0 || made <= asOf && (open || valid > asOf))
 }
 
 // dueParts lists the parts of a message that is to be sent of which an attempt may come next.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/ground/ident"
-	"github.com/einmal/einmal/internal/store"
 )
 
 // Watch says that a message has changed, perhaps without: engine/watch is one. Who looks at the message must begin
@@ -23,7 +22,7 @@ type getMessageIn struct {
 }
 
 // wanted reads what a message is awaited to be. A final one never becomes anything else, so that it always does.
-func (d *decoder) wanted(in *getMessageIn) func(*store.Message) bool {
+func (d *decoder) wanted(in *getMessageIn) func(known) bool {
 	var states []message.State
 	for name := range strings.SplitSeq(in.State, ",") {
 		if in.State == "" {
@@ -39,7 +38,7 @@ func (d *decoder) wanted(in *getMessageIn) func(*store.Message) bool {
 	if in.State != "" && in.Wait == "" {
 		d.wrong("state", "it says what to wait for: give wait, too, such as wait=10s")
 	}
-	return func(m *store.Message) bool { return m.Final || slices.Contains(states, m.State) }
+	return func(m known) bool { return m.Final || slices.Contains(states, m.State) }
 }
 
 func (a *API) getMessage(ctx context.Context, in *getMessageIn) (OneMessageView, error) {
@@ -52,8 +51,8 @@ func (a *API) getMessage(ctx context.Context, in *getMessageIn) (OneMessageView,
 	if err := d.fault(); err != nil {
 		return OneMessageView{}, err
 	}
-	read := func() (*store.Message, error) { return a.cfg.Store.Message(ctx, principalOf(ctx).Tenant, id) }
-	var m *store.Message
+	read := func() (known, error) { return a.message(ctx, id) }
+	var m known
 	if wait == 0 {
 		m, err = read()
 	} else {
@@ -71,7 +70,7 @@ func (a *API) getMessage(ctx context.Context, in *getMessageIn) (OneMessageView,
 }
 
 // await reads a message whenever it has changed, until it is as wanted or the time is over.
-func (a *API) await(over context.Context, id ident.Message, read func() (*store.Message, error), wanted func(*store.Message) bool) (*store.Message, error) {
+func (a *API) await(over context.Context, id ident.Message, read func() (known, error), wanted func(known) bool) (known, error) {
 	changed, stop := a.cfg.Watch.Watch(id)
 	defer stop()
 	for {
@@ -82,7 +81,7 @@ func (a *API) await(over context.Context, id ident.Message, read func() (*store.
 		select {
 		case <-changed:
 		case <-over.Done():
-			return m, nil
+			return read() // a hold or its release, of which nobody tells, may have come meanwhile
 		}
 	}
 }

@@ -275,7 +275,7 @@ type fakeRestore struct {
 	asked  restore.Ask
 	err    error
 	owner  ident.Partition
-	held   bool
+	held   atomic.Bool
 	person string
 }
 
@@ -330,7 +330,7 @@ func newWorld(t *testing.T) *world {
 	w.api = New(Config{
 		Store: w.store, Outbound: w.outbound, Watch: w.watch, Contents: fakeContents{}, Identity: identity, Clock: w.clock,
 		Ready: func(context.Context) error { return w.notReady }, Simulated: true, Phones: w.phones, Installation: tenantA,
-		Restore: w.restore, Held: func() bool { return w.restore.held },
+		Restore: w.restore, Held: w.restore.held.Load,
 		Resolver: w.resolver,
 		Metrics:  telemetry.NewMetrics(), Log: telemetry.NewLogger(w.log, telemetry.JSON, slog.LevelDebug),
 	})

@@ -30,14 +30,20 @@ type messagesIn struct {
 
 func (a *API) listMessages(ctx context.Context, in *messagesIn) (List[MessageView], error) {
 	who := principalOf(ctx)
-	d := &decoder{}
-	f, p := a.messageFilter(d, who.Tenant, in), in.page(d)
+	d, k := &decoder{}, a.knowledge()
+	f, p := a.messageFilter(d, who.Tenant, in, k), in.page(d)
 	if err := d.fault(); err != nil {
 		return List[MessageView]{}, err
+	}
+	if in.State != "" && len(f.States) == 0 {
+		return List[MessageView]{Data: []MessageView{}}, nil // nothing is told as that while the store is held
 	}
 	found, err := a.cfg.Store.Messages(ctx, who.Tenant, f, p)
 	if err != nil {
 		return List[MessageView]{}, err
+	}
+	for i := range found {
+		found[i] = k.of(found[i]).Message
 	}
 	names, err := a.cfg.Store.ConnectionNames(ctx)
 	if err != nil {
@@ -45,8 +51,7 @@ func (a *API) listMessages(ctx context.Context, in *messagesIn) (List[MessageVie
 	}
 	stops, err := a.holding(ctx, who.Tenant, found...)
 	view := func(m *store.Message) MessageView {
-		known, _ := a.asKnown(m)
-		v := a.messageView(known, names, nil, f.Destination)
+		v := a.messageView(m, names, nil, f.Destination)
 		v.Stopped = stoppedView(stopOf(m, stops), m.Tenant)
 		return v
 	}
@@ -55,7 +60,7 @@ func (a *API) listMessages(ctx context.Context, in *messagesIn) (List[MessageVie
 
 func messagePlace(m *store.Message) (clock.Micros, [16]byte) { return m.CreatedAt, m.ID }
 
-func (a *API) messageFilter(d *decoder, tenant ident.Partition, in *messagesIn) store.MessageFilter {
+func (a *API) messageFilter(d *decoder, tenant ident.Partition, in *messagesIn, k knowledge) store.MessageFilter {
 	f := store.MessageFilter{
 		EventID: outbound.TrimName(in.Event), CorrelationID: outbound.TrimName(in.CorrelationID), Purpose: in.Purpose, ExternalID: receivedID(in.ExternalID),
 		From: d.moment("from", in.From), Until: d.moment("until", in.Until),
@@ -72,7 +77,7 @@ func (a *API) messageFilter(d *decoder, tenant ident.Partition, in *messagesIn) 
 		if !ok {
 			d.wrong("state", "no such state: the states are %v", message.States())
 		}
-		f.State = state
+		f.States = k.states(state)
 	}
 	if in.DeduplicationKey != "" {
 		f.IntentKey = d.key("deduplication_key", in.DeduplicationKey)
@@ -129,5 +134,5 @@ func (a *API) cancelMessage(ctx context.Context, in *cancelIn) (OneMessageView, 
 	if err != nil {
 		return OneMessageView{}, err
 	}
-	return a.oneMessage(ctx, m)
+	return a.oneMessage(ctx, a.knowledge().of(m))
 }

@@ -16,24 +16,21 @@ type OneMessageView struct {
 	Outlook      string   `json:"outlook" doc:"What is known of it now, what is still owed and what happens next, in plain words."`
 }
 
-func (a *API) oneMessage(ctx context.Context, m *store.Message) (OneMessageView, error) {
+func (a *API) oneMessage(ctx context.Context, m known) (OneMessageView, error) {
 	names, err := a.cfg.Store.ConnectionNames(ctx)
 	if err != nil {
 		return OneMessageView{}, err
 	}
-	metadata, err := a.cfg.Contents.Metadata(ctx, m)
+	metadata, err := a.cfg.Contents.Metadata(ctx, m.Message)
 	if err != nil {
 		return OneMessageView{}, err
 	}
-	marks, err := a.receiptMarks(ctx, m)
+	marks, err := a.receiptMarks(ctx, m.Message)
 	if err != nil {
 		return OneMessageView{}, err
-	}
-	if known, inDoubt := a.asKnown(m); inDoubt {
-		return OneMessageView{a.messageView(known, names, metadata, ""), marks, waitsForRelease}, nil
 	}
 	words, stopped, err := a.prospect(ctx, m)
-	v := OneMessageView{a.messageView(m, names, metadata, ""), marks, words}
+	v := OneMessageView{a.messageView(m.Message, names, metadata, ""), marks, words}
 	v.Stopped = stopped
 	return v, err
 }

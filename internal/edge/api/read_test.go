@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"net/url"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -96,11 +97,11 @@ func TestMessagesAreFilteredAndPaged(t *testing.T) {
 	var l List[MessageView]
 	w.get("/v1/messages?"+query.Encode(), 200, &l)
 	want := store.MessageFilter{
-		Destination: number, EventID: "A-1", CorrelationID: "c", ExternalID: "\x00\x01", State: message.EnRoute, Purpose: "p",
+		Destination: number, EventID: "A-1", CorrelationID: "c", ExternalID: "\x00\x01", States: []message.State{message.EnRoute}, Purpose: "p",
 		IntentKey: intent.Key{0xab}, IdempotencyKey: identity.Key(intent.IdempotencyForm(uint64(tenantA), sendOperation, "k")),
 		From: clock.FromTime(epoch), Until: clock.FromTime(epoch.Add(time.Hour)),
 	}
-	if w.store.filter != want {
+	if !reflect.DeepEqual(w.store.filter, want) {
 		t.Errorf("%+v", w.store.filter)
 	}
 	if len(l.Data) != 2 || l.Next == nil || l.Data[0].To != number || l.Data[0].Attempts[0].DestSent != "1/1 12025550143" {

@@ -9,7 +9,6 @@ import (
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/fault"
 	"github.com/einmal/einmal/internal/ground/ident"
-	"github.com/einmal/einmal/internal/store"
 )
 
 // Restore is what the API needs of engine/restore.
@@ -164,7 +163,7 @@ func (a *API) requeue(ctx context.Context, in *cancelIn) (OneMessageView, error)
 	if err := a.cfg.Restore.Requeue(ctx, who.Tenant, id, who.Name, reason); err != nil {
 		return OneMessageView{}, err
 	}
-	m, err := a.cfg.Store.Message(ctx, who.Tenant, id)
+	m, err := a.message(ctx, id)
 	if err != nil {
 		return OneMessageView{}, err
 	}
@@ -178,21 +177,4 @@ func (a *API) registerRestored() {
 	release.DefaultStatus = http.StatusAccepted
 	add(a, release, ScopeAdmin, a.release)
 	add(a, withBody(op("POST", "/v1/messages/{id}/requeue", "requeue-message", "Messages", "Send a message that a restore of the store left unknown, since a person knows that it was not sent"), a.schema(cancelBody{})), ScopeReview, a.requeue)
-}
-
-// waitsForRelease is what happens next to a message while the store is held.
-const waitsForRelease = "The store went back in time, and the message may have been sent since the copy was taken. Nothing is sent until the operator has run  einmal restored."
-
-// asKnown is a message as it can be told: while the store is held, what it says is not finished is unknown (D20).
-func (a *API) asKnown(m *store.Message) (known *store.Message, inDoubt bool) {
-	if !a.cfg.Held() {
-		return m, false
-	}
-	switch m.State {
-	case message.Pending, message.Sending, message.RetryDue:
-		told := *m
-		told.State = message.Unknown
-		return &told, true
-	}
-	return m, false
 }

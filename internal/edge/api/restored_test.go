@@ -74,29 +74,3 @@ func TestRequeue(t *testing.T) {
 	w.restore.err = fault.Wrap(errors.New("hidden"), fault.State, "only a message that a restore left unknown")
 	w.problem(w.call("POST", path, w.admin, `{"reason":"x"}`), 409, fault.State)
 }
-
-// While the store is held, nobody is told that a message waits which may have been sent.
-//
-// covers: D20, I19
-func TestMessagesOfAHeldStoreAreUnknown(t *testing.T) {
-	w := newWorld(t)
-	path := "/v1/messages/" + w.store.message.ID.String()
-	for state, want := range map[message.State]string{
-		message.Pending: "unknown", message.Sending: "unknown", message.RetryDue: "unknown", message.Accepted: "accepted", message.Delivered: "delivered",
-	} {
-		w.store.message.State = state
-		for held, shown := range map[bool]string{true: want, false: state.String()} {
-			w.restore.held = held
-			var one OneMessageView
-			w.decode(w.call("GET", path, w.admin, ""), 200, &one)
-			var list List[MessageView]
-			w.decode(w.call("GET", "/v1/messages", w.admin, ""), 200, &list)
-			if one.State != shown || list.Data[0].State != shown || strings.Contains(one.Outlook, "einmal restored") != (held && want == "unknown") {
-				t.Errorf("%s, held %v: %s, in a list %s: %s", state, held, one.State, list.Data[0].State, one.Outlook)
-			}
-		}
-	}
-	if w.store.message.State == message.Unknown {
-		t.Error("the message itself was changed")
-	}
-}

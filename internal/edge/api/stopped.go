@@ -47,11 +47,14 @@ func stoppedView(s *store.Stop, tenant ident.Partition) *StoppedView {
 }
 
 // prospect is the sentence for a message, and the stop that holds it, if one does.
-func (a *API) prospect(ctx context.Context, m *store.Message) (string, *StoppedView, error) {
-	stops, err := a.holding(ctx, m.Tenant, m)
-	s := stopOf(m, stops)
+func (a *API) prospect(ctx context.Context, m known) (string, *StoppedView, error) {
+	if m.inDoubt {
+		return waitsForRelease, nil, nil
+	}
+	stops, err := a.holding(ctx, m.Tenant, m.Message)
+	s := stopOf(m.Message, stops)
 	if s == nil {
-		return outlook(m), nil, err
+		return outlook(m.Message), nil, err
 	}
 	v := stoppedView(s, m.Tenant)
 	words := "An emergency stop by " + v.By + " holds it since " + clockWords(s.At)

@@ -83,11 +83,11 @@ func (a *API) getTimeline(ctx context.Context, in *timelineIn) (Timeline, error)
 	if err := d.fault(); err != nil {
 		return Timeline{}, err
 	}
-	m, err := a.cfg.Store.Message(ctx, principalOf(ctx).Tenant, id)
+	m, err := a.message(ctx, id)
 	if err != nil {
 		return Timeline{}, err
 	}
-	all, err := a.history(ctx, m)
+	all, err := a.history(ctx, m.Message)
 	if err != nil {
 		return Timeline{}, err
 	}
@@ -99,7 +99,7 @@ func (a *API) getTimeline(ctx context.Context, in *timelineIn) (Timeline, error)
 		return -1
 	})
 	page := timelinePage(all[from:], in.Limit)
-	page.Parts = partsOf(m)
+	page.Parts = partsOf(m.Message)
 	page.Outlook, _, err = a.prospect(ctx, m)
 	return page, err
 }

@@ -200,7 +200,7 @@ func (d *deciding) writeRegister(ctx context.Context) error {
 
 // Preview implements store.Decider.
 func (s *Store) Preview(ctx context.Context, sub store.Submission, decide store.DecideFunc) (intent.Result, error) {
-	t := s.read()
+	t, waits := s.read(), s.Held()
 	found, err := t.look(ctx, intentSlots(sub.Request))
 	if err != nil {
 		return intent.Result{}, unavailable(err)
@@ -212,6 +212,11 @@ func (s *Store) Preview(ctx context.Context, sub store.Submission, decide store.
 	facts, err := t.facts(ctx, found, now)
 	if err != nil {
 		return intent.Result{}, unavailable(err)
+	}
+	if waits { // then what would be decided is that about messages in doubt
+		for _, h := range facts.Holders {
+			h.Message.State = h.Message.State.WhileHeld()
+		}
 	}
 	request := *sub.Request
 	request.Idempotency = intent.Idempotency{}

@@ -82,7 +82,7 @@ func TestListsAreLedByWhatIsNamed(t *testing.T) {
 	id, page := ident.NewMessage(1), store.Page{Limit: 10, At: 1, ID: [16]byte{1}}
 	for name, f := range map[string]store.MessageFilter{
 		"destination": {Destination: "+1"}, "event": {EventID: "e"}, "correlation": {CorrelationID: "c"}, "key": {IntentKey: intent.Key{1}},
-		"several": {Destination: "+1", EventID: "e", State: message.Pending, Purpose: "p", From: 1, Until: 2},
+		"several": {Destination: "+1", EventID: "e", States: []message.State{message.Pending}, Purpose: "p", From: 1, Until: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			q, _ := messageList(1, f, nil, page)
@@ -91,7 +91,7 @@ func TestListsAreLedByWhatIsNamed(t *testing.T) {
 	}
 	q, _ := messageList(1, store.MessageFilter{}, &clause{"m.id in (%s, %s)", []any{id, id}}, page)
 	checkPlan(t, db, q, d, "message_by_time")
-	q, _ = messageList(1, store.MessageFilter{State: message.Pending}, nil, page)
+	q, _ = messageList(1, store.MessageFilter{States: []message.State{message.Pending, message.Unknown}}, nil, page)
 	checkPlan(t, db, q, d)
 	q, _ = decisionList(1, id, page)
 	checkPlan(t, db, q, d, "decision_by_time")

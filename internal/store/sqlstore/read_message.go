@@ -10,6 +10,7 @@ import (
 
 	"github.com/einmal/einmal/internal/domain/evidence"
 	"github.com/einmal/einmal/internal/domain/intent"
+	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/ground/fault"
 	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/store"
@@ -217,13 +218,26 @@ func telling(f store.MessageFilter) []clause {
 
 // narrowing are conditions that rows are checked for.
 func narrowing(f store.MessageFilter) []clause {
-	return conditions(
+	return append(inStates(f.States), conditions(
 		condition{f.Purpose != "", "m.purpose = %s", f.Purpose},
-		condition{f.State != 0, "s.state = %s", f.State},
 		condition{f.From != 0, "m.created_at >= %s", f.From},
 		condition{f.Until != 0, "m.created_at < %s", f.Until},
-	)
+	)...)
 }
+
+func inStates(states []message.State) []clause {
+	if len(states) == 0 {
+		return nil
+	}
+	args := make([]any, len(states))
+	for i, s := range states {
+		args[i] = s
+	}
+	return []clause{{"s.state in (" + placesFor(args) + ")", args}}
+}
+
+// placesFor is a place in a clause for each of the parameters.
+func placesFor(args []any) string { return strings.TrimSuffix(strings.Repeat("%s, ", len(args)), ", ") }
 
 var (
 	findByExternal    = define(`select candidates from external_id where kind = {1} and id = {2} and id_space in (select id_space from connection)`)
@@ -260,6 +274,5 @@ func (s *Store) namedMessages(ctx context.Context, f store.MessageFilter) (*clau
 	if len(ids) == 0 {
 		return &clause{sql: "1 = 0"}, nil
 	}
-	marks := strings.TrimSuffix(strings.Repeat("%s, ", len(ids)), ", ")
-	return &clause{"m.id in (" + marks + ")", ids}, nil
+	return &clause{"m.id in (" + placesFor(ids) + ")", ids}, nil
 }

@@ -100,6 +100,9 @@ func testBehindIsHeld(t *testing.T, h Harness) {
 	if _, err := w.Decide(ctx, []store.Submission{w.submission(ask{event: "G-new"})}, intent.Decide); fault.CodeOf(err) != fault.Unavailable || err == nil {
 		t.Errorf("a request is decided: %v", err)
 	}
+	if r, err := w.Preview(ctx, w.submission(ask{event: "G-waits", to: 5}), intent.Decide); err != nil || r.Decision.Message.ID != g.waits || r.Decision.Message.State != message.Unknown || r.Decision.Reason != "same_intent_unknown" {
+		t.Errorf("a preview of what waits in the copy says %s about a message that is %s: %v", r.Decision.Reason, r.Decision.Message.State, err)
+	}
 	if claims := w.claim(10); len(claims) != 0 {
 		t.Errorf("%d messages are claimed", len(claims))
 	}

@@ -59,14 +59,16 @@ func testLists(t *testing.T, h Harness) {
 		"all":             {store.MessageFilter{}, 4},
 		"destination":     {store.MessageFilter{Destination: number(31)}, 3},
 		"event":           {store.MessageFilter{EventID: "L2"}, 1},
-		"state":           {store.MessageFilter{State: message.EnRoute}, 1},
+		"state":           {store.MessageFilter{States: []message.State{message.EnRoute}}, 1},
+		"states":          {store.MessageFilter{States: []message.State{message.EnRoute, message.Pending}}, 4},
+		"other states":    {store.MessageFilter{States: []message.State{message.Sending, message.Unknown}}, 0},
 		"purpose":         {store.MessageFilter{Purpose: "brief"}, 0},
 		"external id":     {store.MessageFilter{ExternalID: "ext-1"}, 1},
 		"no external id":  {store.MessageFilter{ExternalID: "ext-2"}, 0},
 		"intent key":      {store.MessageFilter{IntentKey: m.IntentKey}, 1},
 		"idempotency key": {store.MessageFilter{IdempotencyKey: w.submission(ask{event: "L1", version: "1", idempotency: "key"}).Idempotency.Key}, 1},
 		"time":            {store.MessageFilter{Until: m.CreatedAt}, 0},
-		"several":         {store.MessageFilter{Destination: number(31), EventID: "L1", State: message.Pending, Purpose: "order", From: m.CreatedAt}, 2},
+		"several":         {store.MessageFilter{Destination: number(31), EventID: "L1", States: []message.State{message.Pending}, Purpose: "order", From: m.CreatedAt}, 2},
 	} {
 		got, err := w.Messages(ctx, w.tenant, c.f, store.Page{Limit: 10})
 		must(t, err)
