@@ -66,7 +66,7 @@ type Attempt struct {
 	Delivery      message.Delivery
 	ExternalID    []byte // as received; nil: none
 	Reference     int32  // own reference; -1: none
-	NoReceipt     bool   // no receipt was asked for: another part's speaks for it
+	NoReceipt     bool   // none was asked for, and nobody let one stand: another part's speaks for it
 	Fence         int64  // of the claim under which it was opened
 	Code          string // raw status of the answer
 	CodeName      string

@@ -34,7 +34,8 @@ func (c *Case) resolved(e Evidence, now clock.Micros) error {
 }
 
 // letReceiptStand gives the part what the receipt reports, whatever was known: the provider took it, and this became
-// of it. An intermediate report says less than a final one, and does not undo it.
+// of it. An intermediate report says less than a final one, and does not undo it. A final one speaks for its part, also
+// where another part's receipt did, since none was asked for.
 func (c *Case) letReceiptStand(a *Attempt, e Evidence, now clock.Micros) error {
 	reported, known := standsFor(e)
 	if !known {
@@ -47,6 +48,7 @@ func (c *Case) letReceiptStand(a *Attempt, e Evidence, now clock.Micros) error {
 	}
 	if next == reported {
 		a.Delivery, a.StatusRaw, a.ErrorCode, a.DeliveredAt, a.Changed = next, e.Receipt.Status, e.Receipt.ErrorCode, now, true
+		a.NoReceipt = a.NoReceipt && !reported.Final()
 	}
 	return nil
 }

@@ -78,6 +78,39 @@ func TestAPersonSaysWhatAStatusStandsFor(t *testing.T) {
 	refuses(t, c, e, made+3*second, ErrNoMeaning)
 }
 
+// A person's word counts for a part for which no receipt was asked for, whenever it comes; what arrives by itself does
+// not, and an intermediate report says less than the part's that speaks for all.
+//
+// covers: R6, R14, I7
+func TestAPersonsWordCountsForASilentPart(t *testing.T) {
+	silent := func(all ...Evidence) *Case {
+		c := sending(3)
+		c.Attempts[1].NoReceipt, c.Attempts[2].NoReceipt = true, true
+		return c.apply(t, accepted(1), accepted(2), accepted(3)).apply(t, all...)
+	}
+	word := func(status string) Evidence { return attach(about(2, report(status))) }
+	for name, c := range map[string]struct {
+		c     *Case
+		state message.State
+		final bool
+	}{
+		"by itself":              {silent(about(2, report("UNDELIV")), about(1, report("DELIVRD"))), message.Delivered, true},
+		"undelivered":            {silent(word("UNDELIV")), message.Undelivered, false},
+		"undelivered, then came": {silent(word("UNDELIV"), about(1, report("DELIVRD"))), message.Undelivered, true},
+		"after all was there":    {silent(about(1, report("DELIVRD")), word("UNDELIV")), message.Undelivered, true},
+		"after it came itself":   {silent(about(2, report("UNDELIV")), about(1, report("DELIVRD")), word("UNDELIV")), message.Undelivered, true},
+		"expired":                {silent(about(1, report("DELIVRD")), word("EXPIRED")), message.Expired, true},
+		"delivered":              {silent(about(1, report("DELIVRD")), word("DELIVRD")), message.Delivered, true},
+		"another word":           {silent(about(1, report("DELIVRD")), word("UNDELIV"), word("DELIVRD")), message.Delivered, true},
+		"under way":              {silent(word("ENROUTE"), about(1, report("DELIVRD"))), message.Delivered, true},
+	} {
+		wantState(t, c.c, c.state, c.final)
+		if t.Failed() {
+			t.Fatal(name)
+		}
+	}
+}
+
 // What a person dismisses moves nothing, and is in the history.
 //
 // covers: R6

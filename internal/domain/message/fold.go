@@ -8,7 +8,7 @@ type Part struct {
 	Outcome       Outcome
 	Delivery      Delivery
 	HasExternalID bool // the provider gave it a message id
-	NoReceipt     bool // no receipt was asked for: another part's speaks for it
+	NoReceipt     bool // none was asked for, and nobody let one stand: another part's speaks for it
 }
 
 // Base is what is known about a message beside its attempts.

@@ -115,14 +115,14 @@ func (t *tx) messageFacts(ctx context.Context, ids *rows) (map[[16]byte]*intent.
 	parts := map[[16]byte][]message.Part{}
 	err = t.query(ctx, readAttemptFacts, ids, func(res *sql.Rows) error {
 		var (
-			id    []byte
-			p     message.Part
-			asked int
+			id      []byte
+			p       message.Part
+			receipt int
 		)
-		if err := res.Scan(&id, &p.Attempt, &p.Part, &p.Outcome, &p.Delivery, &asked); err != nil {
+		if err := res.Scan(&id, &p.Attempt, &p.Part, &p.Outcome, &p.Delivery, &receipt); err != nil {
 			return err
 		}
-		p.NoReceipt = asked == 0
+		p.NoReceipt = receipt == askedNot
 		m := known[[16]byte(id)]
 		m.Attempts = int(p.Attempt)
 		m.AttemptOpen = m.AttemptOpen || p.Outcome == message.OutcomeOpen

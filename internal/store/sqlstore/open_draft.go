@@ -31,12 +31,12 @@ func (t *tx) attemptsOf(ctx context.Context, ids *rows) (map[ident.Message][]sto
 	all := map[ident.Message][]storedAttempt{}
 	err := t.query(ctx, readAttemptsOf, ids, func(res *sql.Rows) error {
 		var (
-			id    []byte
-			a     storedAttempt
-			asked int
+			id      []byte
+			a       storedAttempt
+			receipt int
 		)
-		err := res.Scan(&id, &a.Attempt.Attempt, &a.Part, &a.Outcome, &a.Delivery, &a.Reference, &asked, &a.Fence, &a.openedAt)
-		a.NoReceipt = asked == 0
+		err := res.Scan(&id, &a.Attempt.Attempt, &a.Part, &a.Outcome, &a.Delivery, &a.Reference, &receipt, &a.Fence, &a.openedAt)
+		a.NoReceipt = receipt == askedNot
 		m := ident.Message(keyFrom(id))
 		all[m] = append(all[m], a)
 		return err

@@ -69,15 +69,15 @@ func (s *Store) addAttempts(ctx context.Context, messages []*store.Message) erro
 	return unavailable(s.read().query(ctx, readAttempts, ids, func(res *sql.Rows) error {
 		var (
 			id, external, node []byte
-			asked              int
+			receipt            int
 			a                  store.Attempt
 		)
 		if err := res.Scan(&id, &a.Attempt.Attempt, &a.Part, &a.Outcome, &a.Delivery, &external, &a.Reference, &a.Code, &a.CodeName, &a.AnsweredAt,
-			&a.StatusRaw, &a.ErrorCode, &a.DeliveredAt, &a.Connection, &node, &a.OpenedAt, &asked, &a.SourceSent, &a.DestinationSent, &a.Fence); err != nil {
+			&a.StatusRaw, &a.ErrorCode, &a.DeliveredAt, &a.Connection, &node, &a.OpenedAt, &receipt, &a.SourceSent, &a.DestinationSent, &a.Fence); err != nil {
 			return err
 		}
-		a.ExternalID, a.Node, a.Receipt = orNil(external), ident.Node(keyFrom(node)), asked == 1
-		a.NoReceipt = !a.Receipt
+		a.ExternalID, a.Node, a.Receipt = orNil(external), ident.Node(keyFrom(node)), receipt == asked
+		a.NoReceipt = receipt == askedNot
 		m := byID[ident.Message(keyFrom(id))]
 		m.Attempts = append(m.Attempts, a)
 		return nil

@@ -157,13 +157,13 @@ func (z *settling) lockCases(ctx context.Context) error {
 		var (
 			id, external []byte
 			a            evidence.Attempt
-			asked        int
+			receipt      int
 		)
 		if err := res.Scan(&id, &a.Attempt, &a.Part, &a.Outcome, &a.Delivery, &external, &a.Reference, &a.Code, &a.CodeName,
-			&a.AnsweredAt, &a.StatusRaw, &a.ErrorCode, &a.DeliveredAt, &asked, &a.Fence); err != nil {
+			&a.AnsweredAt, &a.StatusRaw, &a.ErrorCode, &a.DeliveredAt, &receipt, &a.Fence); err != nil {
 			return err
 		}
-		a.ExternalID, a.NoReceipt = orNil(external), asked == 0
+		a.ExternalID, a.NoReceipt = orNil(external), receipt == askedNot
 		c := z.cases[ident.Message(keyFrom(id))]
 		c.Attempts, c.outcomes = append(c.Attempts, a), append(c.outcomes, a.Outcome)
 		return nil

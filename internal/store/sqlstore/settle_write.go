@@ -7,17 +7,26 @@ import (
 	"github.com/einmal/einmal/internal/domain/intent"
 )
 
+// Whether a receipt was asked for with an attempt (receipt_requested). The last is of one for which none was, as far as
+// is known, and yet its own counts: a person let one stand, or a restore has left the attempt.
+const (
+	askedNot          = 0
+	asked             = 1
+	askedNotButCounts = 2
+)
+
 var (
 	updateParts = define(`update attempt_part set outcome = r.outcome, delivery = r.delivery, external_id = r.external_id, code = r.code,
-		code_name = r.code_name, answered_at = r.answered_at, status_raw = r.status_raw, error_code = r.error_code, delivered_at = r.delivered_at
+		code_name = r.code_name, answered_at = r.answered_at, status_raw = r.status_raw, error_code = r.error_code, delivered_at = r.delivered_at,
+		receipt_requested = case when receipt_requested = {1} and r.speaks = 1 then {2} else receipt_requested end
 		from {rows message_id bytes, attempt int, part int, prior int, outcome int, delivery int, external_id bytes, code text,
-		code_name text, answered_at int, status_raw text, error_code text, delivered_at int}
+		code_name text, answered_at int, status_raw text, error_code text, delivered_at int, speaks int}
 		where attempt_part.message_id = r.message_id and attempt_part.attempt = r.attempt and attempt_part.part = r.part
 		and (attempt_part.outcome = r.prior) is true`)
 	// Attempts that the store does not remember, see evidence.Restored. Nobody knows when and by whom they were made.
 	insertLost = define(`insert into attempt_part (message_id, attempt, part, connection, node, outcome, delivery, external_id, reference, code,
 		code_name, opened_at, answered_at, source_sent, destination_sent, receipt_requested, status_raw, error_code, delivered_at)
-		select message_id, attempt, part, connection, {1}, outcome, delivery, external_id, reference, code, code_name, {2}, answered_at, {3}, {3}, 0,
+		select message_id, attempt, part, connection, {1}, outcome, delivery, external_id, reference, code, code_name, {2}, answered_at, {3}, {3}, {4},
 		status_raw, error_code, delivered_at from {rows message_id bytes, attempt int, part int, connection int, outcome int, delivery int,
 		external_id bytes, reference int, code text, code_name text, answered_at int, status_raw text, error_code text, delivered_at int}`)
 	updateStates = define(`update message_state set state = r.state, since = r.since, final = r.final, last_event = r.last_event,
@@ -55,15 +64,16 @@ func (z *settling) write(ctx context.Context) error {
 		}
 	}
 	for _, step := range []struct {
-		q *template
-		r *rows
-	}{{closeKeys, closed}, {updateParts, parts}, {updateStates, states}} {
-		if _, err := z.t.exec(ctx, step.q, step.r); err != nil {
+		q    *template
+		r    *rows
+		args []any
+	}{
+		{closeKeys, closed, nil}, {updateParts, parts, []any{askedNot, askedNotButCounts}}, {updateStates, states, nil},
+		{insertLost, lost, []any{[]byte{}, z.now, "", askedNotButCounts}},
+	} {
+		if _, err := z.t.exec(ctx, step.q, step.r, step.args...); err != nil {
 			return err
 		}
-	}
-	if _, err := z.t.exec(ctx, insertLost, lost, []byte{}, z.now, ""); err != nil {
-		return err
 	}
 	if err := z.t.insertEvents(ctx, events); err != nil {
 		return err
@@ -83,7 +93,7 @@ func (c *caseRow) attemptRows(parts, lost *rows) {
 				a.CodeName, a.AnsweredAt, a.StatusRaw, a.ErrorCode, a.DeliveredAt)
 		case a.Changed:
 			parts.add(c.Message, a.Attempt, a.Part, c.outcomes[i], a.Outcome, a.Delivery, some(a.ExternalID), a.Code,
-				a.CodeName, a.AnsweredAt, a.StatusRaw, a.ErrorCode, a.DeliveredAt)
+				a.CodeName, a.AnsweredAt, a.StatusRaw, a.ErrorCode, a.DeliveredAt, !a.NoReceipt)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 // jumpTests are about stores that went back in time, or look as if they had.
 var jumpTests = map[string]func(*testing.T, Harness){
 	"RestoredInDoubt":    testRestoredInDoubt,
+	"RestoredReceipt":    testReceiptOfTheRestored,
 	"RequeuedParts":      testRequeuedParts,
 	"RequeuedInVain":     testRequeuedInVain,
 	"MarkFollows":        testMarkFollows,

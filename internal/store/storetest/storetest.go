@@ -118,6 +118,7 @@ var exceptionTests = map[string]func(*testing.T, Harness){
 	"ResolveLostAnswer":    testResolveLostAnswer,
 	"ResolveUnmatched":     testResolveUnmatched,
 	"ResolveCandidates":    testResolveCandidates,
+	"ResolveSilentPart":    testResolveSilentPart,
 	"ResolveRace":          testResolveRace,
 	"ExceptionSettles":     testExceptionSettlesItself,
 	"ContradictionOnce":    testContradictionOnce,
