@@ -38,7 +38,7 @@ func (r *Restored) Survey(ctx context.Context, asOf time.Time) (api.RestoredView
 	return api.NewRestoredView(s), nil
 }
 
-// Release lets traffic go on, and returns when it may.
+// Release notes that traffic is to go on.
 func (r *Restored) Release(ctx context.Context, b api.ReleaseBody) error {
 	asOf, err := time.Parse(time.RFC3339, b.AsOf)
 	if b.AsOf == "" {
@@ -48,10 +48,26 @@ func (r *Restored) Release(ctx context.Context, b api.ReleaseBody) error {
 		return fmt.Errorf("as_of is not a time: write it like 2026-12-31T10:00:00Z")
 	}
 	ask := restore.Ask{AsOf: micros(asOf), KeepPending: b.KeepPending, Declared: b.Declare, Person: b.By, Reason: b.Reason}
-	if err := r.service.Release(ctx, ask); err != nil {
-		return err
+	return r.service.Release(ctx, ask)
+}
+
+// Await does what the release needs and returns when traffic may go on. It may be interrupted, and goes on with the
+// next call. Each second it tells how far it is.
+func (r *Restored) Await(ctx context.Context, progress func(*api.RestoredView)) error {
+	done := make(chan error, 1)
+	go func() { done <- r.service.Finish(ctx) }()
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case err := <-done:
+			return err
+		case <-tick.C:
+			if v, err := r.Survey(ctx, time.Time{}); err == nil { // whether the release fails is told by itself
+				progress(&v)
+			}
+		}
 	}
-	return r.service.Finish(ctx)
 }
 
 // Close gives the store and the data folder up.

@@ -174,6 +174,10 @@ func TestReleaseWithoutAGateway(t *testing.T) {
 			t.Errorf("a time that is none: %v", err)
 		}
 		must(t, r.Release(ctx, api.ReleaseBody{Reason: "disk", By: "ann", AsOf: time.Now().UTC().Format(time.RFC3339)}))
+		if v, err := r.Survey(ctx, time.Time{}); err != nil || !v.Held || v.Release == nil || v.InDoubt != 1 {
+			t.Errorf("asked for, the release is %+v: %v", v, err)
+		}
+		must(t, r.Await(ctx, func(*api.RestoredView) {}))
 		if v, err := r.Survey(ctx, time.Time{}); err != nil || v.Held || v.Incarnation.N != 2 {
 			t.Errorf("after the release: %+v: %v", v, err)
 		}

@@ -62,8 +62,10 @@ type Running struct {
 // Restored is a store in this process, for what follows a restore of it.
 type Restored interface {
 	Survey(ctx context.Context, asOf time.Time) (api.RestoredView, error)
-	// Release returns when traffic may go on.
+	// Release notes that traffic is to go on.
 	Release(ctx context.Context, b api.ReleaseBody) error
+	// Await returns when it does. If that takes more than a second it is told each second how things are.
+	Await(ctx context.Context, progress func(*api.RestoredView)) error
 	Close() error
 }
 

@@ -2,11 +2,8 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -72,7 +69,7 @@ func (c *restoredCmd) open(ctx context.Context, env *Env) (Restored, error) {
 		return nil, &failure{code: exitUsage, text: "--data, --mark, --store and --config belong to --offline; a running gateway is asked at --url"}
 	}
 	gateway, err := c.client(env)
-	return &remoteStore{gateway, env}, err
+	return &remoteStore{gateway}, err
 }
 
 // release asks for what is to be said, and shows what came of it.
@@ -81,6 +78,9 @@ func (c *restoredCmd) release(ctx context.Context, env *Env, store Restored, bef
 		Reason: c.Reason, By: c.By, AsOf: c.AsOf, KeepPending: c.KeepPending, Declare: c.Declare,
 	})
 	if err != nil {
+		return err
+	}
+	if err := c.await(ctx, env, store, before); err != nil {
 		return err
 	}
 	after, err := store.Survey(ctx, time.Time{})
@@ -98,22 +98,58 @@ func (c *restoredCmd) release(ctx context.Context, env *Env, store Restored, bef
 	return nil
 }
 
+// await waits until traffic goes on, and shows how far it is.
+func (c *restoredCmd) await(ctx context.Context, env *Env, store Restored, before *api.RestoredView) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-env.Signals:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	line := &progressLine{env: env}
+	err := store.Await(ctx, func(now *api.RestoredView) {
+		done := max(0, unfinished(before)-unfinished(now))
+		line.show(fmt.Sprintf("%d of %s made unknown", done, messages(before.InDoubt, before.InDoubtMore)), 0, 0)
+	})
+	line.clear()
+	switch {
+	case err == nil || ctx.Err() == nil:
+		return err
+	case c.Offline:
+		return &failure{code: exitFailed, text: "interrupted: traffic still waits, and what was done stays done", next: "the same command, or einmal serve: both go on with it"}
+	}
+	return &failure{code: exitFailed, text: "not waited for: the gateway goes on with the release", next: "einmal restored"}
+}
+
+func unfinished(v *api.RestoredView) int { return v.Unfinished.Pending + v.Unfinished.Sending }
+
 func releasedWords(before *api.RestoredView, kept bool) string {
 	switch {
 	case kept:
-		return fmt.Sprintf("%s that wait are sent.", messages(before.Unfinished.Pending+before.Unfinished.RetryDue))
+		return fmt.Sprintf("%s that wait are sent.", messages(before.Unfinished.Pending, before.Unfinished.More))
 	case before.InDoubt == 0:
 		return "Nothing was in doubt."
 	}
 	return fmt.Sprintf("%s that may have been sent since the copy was taken are unknown: nothing sends them again before a receipt, a late answer or a person settles them.",
-		messages(before.InDoubt))
+		messages(before.InDoubt, before.InDoubtMore))
 }
 
-func messages(n int) string {
-	if n == 1 {
+// messages says how many there are, or how many at least.
+func messages(n int, more bool) string {
+	if n == 1 && !more {
 		return "1 message"
 	}
-	return fmt.Sprintf("%d messages", n)
+	return atLeast(n, more) + " messages"
+}
+
+func atLeast(n int, more bool) string {
+	if more {
+		return fmt.Sprintf("%d or more", n)
+	}
+	return fmt.Sprint(n)
 }
 
 // show says whether traffic waits, why, and what is in doubt.
@@ -134,8 +170,9 @@ func (c *restoredCmd) show(env *Env, v *api.RestoredView) error {
 	for _, r := range []struct {
 		name string
 		n    int
-	}{{"pending", v.Unfinished.Pending}, {"sending", v.Unfinished.Sending}, {"retry_due", v.Unfinished.RetryDue}, {"of them in doubt", v.InDoubt}} {
-		rows = append(rows, []string{r.name, fmt.Sprint(r.n)})
+		more bool
+	}{{"pending", v.Unfinished.Pending, v.Unfinished.More}, {"sending", v.Unfinished.Sending, false}, {"of them in doubt", v.InDoubt, v.InDoubtMore}} {
+		rows = append(rows, []string{r.name, atLeast(r.n, r.more)})
 	}
 	_, _ = fmt.Fprintln(env.Stdout)
 	table(env.Stdout, rows)
@@ -158,11 +195,21 @@ func showDoubted(env *Env, v *api.RestoredView) {
 	_, _ = fmt.Fprintln(env.Stdout)
 	table(env.Stdout, rows)
 	if v.InDoubt > mostDoubted {
-		_, _ = fmt.Fprintf(env.Stdout, "and %d more\n", v.InDoubt-mostDoubted)
+		lead := "and "
+		if v.InDoubtMore {
+			lead = "and at least "
+		}
+		_, _ = fmt.Fprintf(env.Stdout, "%s%d more\n", lead, v.InDoubt-mostDoubted)
 	}
 }
 
 func (c *restoredCmd) next(v *api.RestoredView) string {
+	switch {
+	case v.Release != nil && c.Offline:
+		return "einmal serve   (goes on with it)"
+	case v.Release != nil:
+		return "einmal restored   (shows how far it is)"
+	}
 	var given []string
 	for _, f := range []struct {
 		flag string
@@ -178,56 +225,3 @@ func (c *restoredCmd) next(v *api.RestoredView) string {
 	}
 	return command + "   (only if this store is an older copy that was put back)"
 }
-
-// remoteStore is the store of a running gateway.
-type remoteStore struct {
-	gateway *client
-	env     *Env
-}
-
-// Survey asks the gateway.
-func (r *remoteStore) Survey(ctx context.Context, asOf time.Time) (v api.RestoredView, err error) {
-	path := "/v1/restored"
-	if !asOf.IsZero() {
-		path += "?as_of=" + url.QueryEscape(asOf.UTC().Format(time.RFC3339Nano))
-	}
-	_, err = r.gateway.get(ctx, path, &v)
-	return v, err
-}
-
-// It is asked how far a release is: soon at first, and then less and less often, since each answer counts what is left.
-const (
-	releaseSoon   = 100 * time.Millisecond
-	releaseSeldom = 3 * time.Second
-)
-
-// Release asks for it and waits until traffic goes on.
-func (r *remoteStore) Release(ctx context.Context, b api.ReleaseBody) error {
-	body, err := json.Marshal(b)
-	if err != nil {
-		return err
-	}
-	if _, err := r.gateway.do(ctx, http.MethodPost, "/v1/restored", body, nil); err != nil {
-		return unlost(err, "einmal restored   (shows whether traffic still waits)")
-	}
-	line := &progressLine{env: r.env}
-	defer line.clear()
-	for most, rest := 0, releaseSoon; ; rest = min(2*rest, releaseSeldom) {
-		v, err := r.Survey(ctx, time.Time{})
-		if err != nil || !v.Held {
-			return err
-		}
-		most = max(most, v.InDoubt)
-		line.show("messages in doubt", most-v.InDoubt, most)
-		select {
-		case <-time.After(rest):
-		case <-r.env.Signals:
-			return &failure{code: exitFailed, text: "not waited for: the gateway goes on with the release", next: "einmal restored"}
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-// Close has nothing to give up.
-func (r *remoteStore) Close() error { return nil }

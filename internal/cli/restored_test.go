@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -15,11 +16,11 @@ import (
 )
 
 const heldStore = `{"held":true,"held_since":"2026-12-31T10:00:00Z","why":"it knows less","incarnation":{"id":"inc_1","n":1,"begun_at":null},"release":null,
-	"unfinished":{"pending":3,"sending":1,"retry_due":0},"in_doubt":2,
+	"unfinished":{"pending":3,"sending":1,"more":false},"in_doubt":2,"in_doubt_more":false,
 	"messages":[{"id":"msg_1","state":"pending","purpose":"alert","created_at":"2026-12-31T09:00:00Z","valid_until":"2026-12-31T11:00:00Z"}]}`
 
 const freeStore = `{"held":false,"held_since":null,"incarnation":{"id":"inc_2","n":2,"begun_at":"2026-12-31T10:05:00Z"},"release":null,
-	"unfinished":{"pending":0,"sending":0,"retry_due":0},"in_doubt":0,"messages":[]}`
+	"unfinished":{"pending":0,"sending":0,"more":false},"in_doubt":0,"in_doubt_more":false,"messages":[]}`
 
 // covers: D20
 func TestRestoredShows(t *testing.T) {
@@ -118,6 +119,7 @@ func TestRestoredUsage(t *testing.T) {
 // offlineStore is a store in this process.
 type offlineStore struct {
 	held   bool
+	stuck  bool
 	asOf   time.Time
 	asked  api.ReleaseBody
 	closed bool
@@ -133,8 +135,20 @@ func (s *offlineStore) Survey(_ context.Context, asOf time.Time) (v api.Restored
 }
 
 func (s *offlineStore) Release(_ context.Context, b api.ReleaseBody) error {
-	s.asked, s.held = b, false
+	s.asked = b
 	return nil
+}
+
+func (s *offlineStore) Await(ctx context.Context, progress func(*api.RestoredView)) error {
+	var v api.RestoredView
+	err := json.Unmarshal([]byte(strings.Replace(heldStore, `"pending":3`, `"pending":2`, 1)), &v)
+	progress(&v)
+	if s.stuck {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	s.held = false
+	return err
 }
 
 func (s *offlineStore) Close() error {
@@ -157,6 +171,62 @@ func TestRestoredOffline(t *testing.T) {
 	}
 	if got.Data != "folder" || got.Mark != "m" || got.Store != "postgres://h/d" || got.Config != "c.yaml" {
 		t.Errorf("%+v", got)
+	}
+}
+
+// Who waits sees on a terminal how far it is. What is interrupted goes on with the next call.
+//
+// covers: D20
+func TestRestoredOfflineTakesItsTime(t *testing.T) {
+	s := &offlineStore{held: true}
+	m := newMachine(t, nil)
+	m.app.Restored = func(context.Context, Options, io.Writer) (Restored, error) { return s, nil }
+	m.terminal = true
+	args := []string{"restored", "--offline", "--reason", "disk", "--by", "ann"}
+	if code, _, errs := m.run(args...); code != exitDone || !strings.Contains(errs, "1 of 2 messages made unknown") {
+		t.Errorf("%d %q", code, errs)
+	}
+	s.held, s.stuck, s.closed = true, true, false
+	m.signals <- syscall.SIGINT
+	if code, out, errs := m.run(args...); code != exitFailed || !strings.Contains(errs, "traffic still waits") || !s.closed || strings.Contains(out, "goes on") {
+		t.Errorf("%d %s%s", code, out, errs)
+	}
+}
+
+// A gateway that takes longer than a second is asked how far it is.
+//
+// covers: D20
+func TestRestoredShowsHowFarItIs(t *testing.T) {
+	var asked atomic.Int32
+	m := newMachine(t, func(w http.ResponseWriter, r *http.Request) {
+		n := asked.Add(1)
+		switch {
+		case r.Method == http.MethodPost:
+			reply(w, 202, heldStore)
+		case n > 8:
+			reply(w, 200, freeStore)
+		default:
+			reply(w, 200, strings.Replace(heldStore, `"pending":3`, `"pending":`+fmt.Sprint(max(2, 5-n)), 1))
+		}
+	})
+	m.terminal = true
+	if code, out, errs := m.run("restored", "--reason", "disk"); code != exitDone || !strings.Contains(errs, "2 of 2 messages made unknown") || strings.Count(errs, "made unknown") > 3 {
+		t.Errorf("%d %s%q", code, out, errs)
+	}
+}
+
+// Of very many it is said how many there are at least; a release that is under way needs no other.
+//
+// covers: D20
+func TestRestoredShowsMany(t *testing.T) {
+	many := strings.NewReplacer(`"in_doubt":2,"in_doubt_more":false`, `"in_doubt":10000,"in_doubt_more":true`, `"release":null`,
+		`"release":{"as_of":null,"keep_pending":false,"by":"ann","reason":"disk","asked_at":"2026-12-31T10:00:00Z"}`).Replace(heldStore)
+	m := newMachine(t, func(w http.ResponseWriter, _ *http.Request) { reply(w, 200, many) })
+	_, out, errs := m.run("restored")
+	for _, want := range []string{"Traffic is being released, as ann asked for", "of them in doubt  10000 or more", "and at least 9980 more", "next: einmal restored   (shows how far it is)"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is missing in\n%s%s", want, out, errs)
+		}
 	}
 }
 

@@ -61,7 +61,7 @@ func TestReleaseOfARestoredStore(t *testing.T) {
 	ctx := t.Context()
 	before, err := service.Survey(ctx, 0)
 	must(t, err)
-	if !before.Held() || before.InDoubt != many || before.Unfinished[message.Pending] != many || len(before.First) != 100 || before.First[0].Message.IsZero() {
+	if !before.Held() || before.InDoubt != (restore.Count{N: many}) || before.Waiting.N != many || before.Sending.N != 0 || len(before.First) != 100 || before.First[0].Message.IsZero() {
 		t.Fatalf("the survey says %+v", before)
 	}
 	must(t, service.Release(ctx, restore.Ask{Person: "ann", Reason: "disk"}))
@@ -77,7 +77,7 @@ func TestReleaseOfARestoredStore(t *testing.T) {
 	nodes.Wait()
 	after, err := service.Survey(ctx, 0)
 	must(t, err)
-	if after.Held() || after.N != 2 || after.InDoubt != 0 || after.Release != nil || len(after.Unfinished) != 0 {
+	if after.Held() || after.N != 2 || after.InDoubt.N != 0 || after.Release != nil || after.Waiting.N+after.Sending.N != 0 {
 		t.Errorf("after the release the survey says %+v", after)
 	}
 	t.Cleanup(g.startNode(context.Background()))
@@ -124,7 +124,7 @@ func TestReleaseAsOf(t *testing.T) {
 	must(t, g.store.HoldTraffic(ctx, "noticed at last"))
 	survey, err := service.Survey(ctx, asOf)
 	must(t, err)
-	if survey.InDoubt != 2 || survey.Unfinished[message.Pending] != 5 {
+	if survey.InDoubt.N != 2 || len(survey.First) != 2 || survey.Waiting.N != 5 {
 		t.Errorf("the survey says %+v", survey)
 	}
 	if err := service.Requeue(ctx, g.tenant, old[0], "ann", "not in their list"); fault.CodeOf(err) != fault.Unavailable || err == nil {

@@ -81,6 +81,8 @@ type Incarnations interface {
 	// Unfinished lists what waits or is being sent, from the cursor on; it returns the cursor to go on from, zero
 	// after the last one.
 	Unfinished(ctx context.Context, from Cursor, limit int) ([]Unfinished, Cursor, error)
+	// CountUnfinished counts what waits and what is being sent, at most so many of each.
+	CountUnfinished(ctx context.Context, most int) (waiting, sending int, err error)
 	// BeginRelease notes that the store is to be released. fault.State: it is not held, or another release is under
 	// way; the same one again is no error.
 	BeginRelease(ctx context.Context, r Release) error

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/engine/restore"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/fault"
@@ -26,7 +25,8 @@ type RestoredView struct {
 	Incarnation IncarnationView `json:"incarnation"`
 	Release     *ReleaseView    `json:"release" doc:"What was asked for and is under way; null: nothing."`
 	Unfinished  UnfinishedView  `json:"unfinished" doc:"Messages that wait or are being sent, as the store has them."`
-	InDoubt     int             `json:"in_doubt" doc:"How many of them may have been sent since the copy was taken, and become unknown with a release."`
+	InDoubt     int             `json:"in_doubt" doc:"How many of them may have been sent since the copy was taken, and become unknown with a release; while one is under way, how many are left."`
+	InDoubtMore bool            `json:"in_doubt_more" doc:"There may be more: with as_of, no more than 10,000 messages are looked at."`
 	Messages    []DoubtedView   `json:"messages" nullable:"false" doc:"The first 100 of those."`
 }
 
@@ -46,11 +46,11 @@ type ReleaseView struct {
 	AskedAt     string  `json:"asked_at" format:"date-time"`
 }
 
-// UnfinishedView counts messages by their state.
+// UnfinishedView counts messages.
 type UnfinishedView struct {
-	Pending  int `json:"pending"`
-	Sending  int `json:"sending"`
-	RetryDue int `json:"retry_due"`
+	Pending int  `json:"pending" doc:"They wait to be sent."`
+	Sending int  `json:"sending"`
+	More    bool `json:"more" doc:"There are more: no more than 1,000,000 of each are counted."`
 }
 
 // DoubtedView is a message in doubt.
@@ -65,9 +65,9 @@ type DoubtedView struct {
 // NewRestoredView shows a survey.
 func NewRestoredView(s *restore.Survey) RestoredView {
 	v := RestoredView{
-		Held: s.Held(), HeldSince: stamp(s.HeldAt), Why: s.Why, InDoubt: s.InDoubt,
+		Held: s.Held(), HeldSince: stamp(s.HeldAt), Why: s.Why, InDoubt: s.InDoubt.N, InDoubtMore: s.InDoubt.More,
 		Incarnation: IncarnationView{ID: s.ID.String(), N: s.N, BegunAt: stamp(s.BegunAt)},
-		Unfinished:  UnfinishedView{s.Unfinished[message.Pending], s.Unfinished[message.Sending], s.Unfinished[message.RetryDue]},
+		Unfinished:  UnfinishedView{s.Waiting.N, s.Sending.N, s.Waiting.More || s.Sending.More},
 		Messages:    make([]DoubtedView, 0, len(s.First)),
 	}
 	if r := s.Release; r != nil {

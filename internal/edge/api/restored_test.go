@@ -21,7 +21,7 @@ func TestRestoredShowsWhatIsInDoubt(t *testing.T) {
 	w.restore.survey = restore.Survey{
 		Incarnation: store.Incarnation{ID: ident.Incarnation{1}, N: 2, BegunAt: at, HeldAt: at.Add(time.Hour), Why: "it knows less",
 			Release: &store.Release{KeepPending: true, Person: "ann", Reason: "disk", At: at.Add(2 * time.Hour)}},
-		Unfinished: map[message.State]int{message.Pending: 3, message.Sending: 2, message.RetryDue: 1}, InDoubt: 4,
+		Waiting: restore.Count{N: 3}, Sending: restore.Count{N: 2, More: true}, InDoubt: restore.Count{N: 4, More: true},
 		First: []store.Unfinished{{Message: w.store.message.ID, State: message.Pending, Purpose: "alert", CreatedAt: at, ValidUntil: at}},
 	}
 	var v RestoredView
@@ -30,7 +30,7 @@ func TestRestoredShowsWhatIsInDoubt(t *testing.T) {
 		t.Errorf("as of %v", w.restore.asOf.Time())
 	}
 	if !v.Held || *v.HeldSince != "2026-12-31T11:00:00Z" || v.Why != "it knows less" || v.Incarnation.N != 2 || *v.Incarnation.BegunAt != "2026-12-31T10:00:00Z" ||
-		v.Unfinished != (UnfinishedView{3, 2, 1}) || v.InDoubt != 4 || len(v.Messages) != 1 || v.Messages[0].State != "pending" || v.Messages[0].Purpose != "alert" {
+		v.Unfinished != (UnfinishedView{3, 2, true}) || v.InDoubt != 4 || !v.InDoubtMore || len(v.Messages) != 1 || v.Messages[0].State != "pending" || v.Messages[0].Purpose != "alert" {
 		t.Errorf("shown is %+v", v)
 	}
 	if r := v.Release; r == nil || r.AsOf != nil || !r.KeepPending || r.By != "ann" || r.AskedAt != "2026-12-31T12:00:00Z" {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/einmal/einmal/internal/domain/evidence"
-	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/fault"
 	"github.com/einmal/einmal/internal/store"
@@ -39,6 +38,13 @@ const (
 	maxBatch     = 256  // messages in one transaction
 	maxPage      = 2000 // messages in one look
 	maxFirst     = 100  // messages in doubt that are shown one by one
+)
+
+// Whoever asks what is in doubt is not to wait for a store with millions of messages, nor is the store to work for
+// each question as it does for the release. So counts end somewhere.
+const (
+	maxCounted  = 1_000_000 // entries of the queue's index
+	maxLookedAt = 10_000    // messages, to see whether the moment of the copy spares them
 )
 
 // Service releases a store that is held.
@@ -83,53 +89,9 @@ func (s *Service) Stop() {
 	s.done.Wait()
 }
 
-// Survey is what a store holds that is not finished.
-type Survey struct {
-	store.Incarnation
-	Unfinished map[message.State]int
-	InDoubt    int                // of them become, or became, unknown
-	First      []store.Unfinished // the first of those in doubt
-}
-
-// Survey counts what is not finished, and what of it is in doubt if the copy was taken at asOf (0: not known).
-func (s *Service) Survey(ctx context.Context, asOf clock.Micros) (*Survey, error) {
-	i, err := s.cfg.Store.Incarnation(ctx)
-	if err != nil {
-		return nil, err
-	}
-	v := &Survey{Incarnation: i, Unfinished: map[message.State]int{}}
-	err = s.each(ctx, maxPage, func(page []store.Unfinished) error {
-		for _, u := range page {
-			v.Unfinished[u.State]++
-			if !evidence.InDoubt(u.State, u.CreatedAt, u.ValidUntil, u.Open, asOf) {
-				continue
-			}
-			if v.InDoubt++; len(v.First) < maxFirst {
-				v.First = append(v.First, u)
-			}
-		}
-		return nil
-	})
-	return v, err
-}
-
-// each gives what is not finished in pages.
-func (s *Service) each(ctx context.Context, size int, do func([]store.Unfinished) error) error {
-	var at store.Cursor
-	for {
-		page, next, err := s.cfg.Store.Unfinished(ctx, at, size)
-		if err == nil {
-			err = do(page)
-		}
-		if err != nil || next == (store.Cursor{}) {
-			return err
-		}
-		at = next
-	}
-}
-
-// Finish does what a release that was asked for needs, and ends it. Without one it does nothing. It may be repeated,
-// and several nodes may do it at the same time.
+// Finish does what a release that was asked for needs, and ends it. Without one it does nothing. It works in short
+// transactions, between which receipts and answers are stored; traffic goes on with the last one. It may be interrupted
+// anywhere and repeated, and goes on with what is left; several nodes may do it at the same time.
 func (s *Service) Finish(ctx context.Context) error {
 	i, err := s.cfg.Store.Incarnation(ctx)
 	if err != nil || i.Release == nil {
@@ -158,10 +120,15 @@ func (s *Service) doubt(ctx context.Context, r *store.Release) (moved int, err e
 	if r.KeepPending {
 		return 0, nil // what was being sent becomes unknown by the end of its lease
 	}
-	return moved, s.each(ctx, maxBatch, func(page []store.Unfinished) error {
-		news := make([]store.News, len(page))
-		for i, u := range page {
-			news[i] = store.News{Evidence: evidence.Evidence{Kind: evidence.Restored, Message: u.Message, AsOf: r.AsOf}, Reference: -1}
+	return moved, s.each(ctx, maxBatch, func(page []store.Unfinished) (bool, error) {
+		var news []store.News
+		for _, u := range page {
+			if doubted(u, r.AsOf) { // what is not cannot become so while the store is held
+				news = append(news, store.News{Evidence: evidence.Evidence{Kind: evidence.Restored, Message: u.Message, AsOf: r.AsOf}, Reference: -1})
+			}
+		}
+		if len(news) == 0 {
+			return true, nil
 		}
 		settled, err := s.cfg.Store.Settle(ctx, news, s.cfg.Rules)
 		for _, one := range settled {
@@ -173,7 +140,7 @@ func (s *Service) doubt(ctx context.Context, r *store.Release) (moved int, err e
 			}
 		}
 		s.committed()
-		return err
+		return true, err
 	})
 }
 

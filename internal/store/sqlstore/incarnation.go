@@ -85,7 +85,7 @@ func (s *Store) BeginRelease(ctx context.Context, r store.Release) error {
 		case i.Release != nil && sameRelease(*i.Release, r):
 			return nil
 		case i.Release != nil:
-			return fault.New(fault.State, "another release is under way")
+			return fault.New(fault.State, "another release is under way, which %s has asked for (%s): a gateway that runs goes on with it, and so does whoever asks for exactly the same", i.Release.Person, i.Release.Reason)
 		}
 		now, err := t.now(t.ctx)
 		if err != nil {
@@ -152,6 +152,19 @@ var listUnfinished = define(`select s.message_id, s.queue, s.ready_at, s.state, 
 	(select count(*) from attempt_part a where a.message_id = s.message_id and a.outcome = {1})
 	from message_state s cross join message m where (s.queue, s.ready_at, s.message_id) > ({4}, {5}, {6})
 	and s.queue >= {2} and s.queue <= {3} and s.queue > 0 and m.id = s.message_id order by s.queue, s.ready_at, s.message_id limit {7}`)
+
+// Counting reads nothing but the queue's index.
+var countUnfinished = define(`select count(*) from (select 1 from message_state s where s.queue >= {1} and s.queue <= {2} and s.queue > 0 limit {3}) w`)
+
+// CountUnfinished implements store.Incarnations.
+func (s *Store) CountUnfinished(ctx context.Context, most int) (waiting, sending int, err error) {
+	t := s.read()
+	err = t.row(ctx, countUnfinished, nil, scan1(&waiting), evidence.FirstFlow, lastFlow, most)
+	if err == nil {
+		err = t.row(ctx, countUnfinished, nil, scan1(&sending), evidence.QueueLease, evidence.QueueLease, most)
+	}
+	return waiting, sending, unavailable(err)
+}
 
 // lastFlow is as high as a flow's number can be.
 const lastFlow = evidence.Queue(math.MaxInt64)

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -144,13 +145,18 @@ func testRelease(t *testing.T, h Harness) {
 	if len(doubted) != 2 || doubted[0].State != message.Sending || !doubted[0].Open || doubted[1].Message != g.waits || doubted[1].Open {
 		t.Fatalf("not finished are %+v", doubted)
 	}
+	for most := range 3 {
+		if waiting, sending, err := w.CountUnfinished(ctx, most); err != nil || waiting != min(most, 1) || sending != min(most, 1) {
+			t.Errorf("at most %d of each: %d wait and %d are being sent: %v", most, waiting, sending, err)
+		}
+	}
 	if err := w.EndRelease(ctx, found.ID); fault.CodeOf(err) != fault.State || err == nil {
 		t.Errorf("released though nobody asked for it: %v", err)
 	}
 	r := store.Release{AsOf: 5, Person: "ann", Reason: "disk"}
 	must(t, w.BeginRelease(ctx, r))
 	must(t, w.BeginRelease(ctx, r)) // the answer was lost
-	if err := w.BeginRelease(ctx, store.Release{Person: "bob"}); fault.CodeOf(err) != fault.State || err == nil {
+	if err := w.BeginRelease(ctx, store.Release{Person: "bob"}); fault.CodeOf(err) != fault.State || err == nil || !strings.Contains(err.Error(), "ann") {
 		t.Errorf("another release beside the first: %v", err)
 	}
 	for _, u := range doubted {
@@ -170,6 +176,9 @@ func testRelease(t *testing.T, h Harness) {
 		t.Errorf("a store that is not held is released: %v", err)
 	}
 	w.state(g.waits, message.Unknown)
+	if waiting, sending, err := w.CountUnfinished(ctx, 10); err != nil || waiting+sending != 0 {
+		t.Errorf("after the release %d wait and %d are being sent: %v", waiting, sending, err)
+	}
 	if claims := w.claim(10); len(claims) != 0 {
 		t.Errorf("%d messages in doubt are claimed", len(claims))
 	}
