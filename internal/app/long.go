@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/einmal/einmal/internal/domain/gsm"
+	"github.com/einmal/einmal/internal/domain/request"
 	"github.com/einmal/einmal/internal/engine/outbound"
 	"github.com/einmal/einmal/internal/provider"
 )
@@ -35,7 +36,7 @@ var joinings = []string{
 
 func (l Long) withDefaults() Long {
 	if l.MostParts == 0 {
-		l.MostParts = outbound.DefaultMostParts
+		l.MostParts = request.DefaultMostParts
 	}
 	if l.JoinedBy == "" {
 		l.JoinedBy = string(provider.JoinedByUDH8)

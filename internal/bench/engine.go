@@ -9,6 +9,7 @@ import (
 
 	"github.com/einmal/einmal/internal/app"
 	"github.com/einmal/einmal/internal/domain/intent"
+	"github.com/einmal/einmal/internal/domain/request"
 	"github.com/einmal/einmal/internal/engine/outbound"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
@@ -76,9 +77,11 @@ func (e *engine) Close() error {
 func (e *engine) order(n int) outbound.Submission {
 	return outbound.Submission{
 		Tenant: e.tenant, Caller: "bench", Operation: "POST /v1/messages",
-		To: destination(n), Purpose: "order_confirmation",
-		Event: intent.Event{Type: "order", ID: orderID(n), Version: "1"}, Sender: "SHOP",
-		Template: intent.Template{ID: "order_confirmed", Version: "3"}, Text: orderText(n), CorrelationID: correlation(n),
+		Members: request.Members{
+			To: destination(n), Purpose: "order_confirmation",
+			Event: intent.Event{Type: "order", ID: orderID(n), Version: "1"}, Sender: "SHOP",
+			Template: intent.Template{ID: "order_confirmed", Version: "3"}, Text: orderText(n), CorrelationID: correlation(n),
+		},
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/einmal/einmal/internal/domain/flow"
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/domain/policy"
+	"github.com/einmal/einmal/internal/domain/request"
 	"github.com/einmal/einmal/internal/engine/outbound"
 	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/store"
@@ -197,8 +198,10 @@ func (l *latency) fill(ctx context.Context) (err error) {
 
 func (e *engine) sell(ctx context.Context, n int) error {
 	a, err := e.outbound.Submit(ctx, outbound.Submission{
-		Tenant: e.tenant, Caller: "bench", Operation: "POST /v1/messages", To: destination(n), Purpose: "sale", Sender: "SHOP",
-		Event: intent.Event{Type: "sale", ID: "spring", Version: "1"}, Text: "Everything must go. " + orderID(n),
+		Tenant: e.tenant, Caller: "bench", Operation: "POST /v1/messages", Members: request.Members{
+			To: destination(n), Purpose: "sale", Sender: "SHOP",
+			Event: intent.Event{Type: "sale", ID: "spring", Version: "1"}, Text: "Everything must go. " + orderID(n),
+		},
 	})
 	if err == nil && a.Decision.Action != intent.Allow {
 		err = fmt.Errorf("campaign message %d was not allowed: %s", n, a.Decision.Reason)
@@ -267,8 +270,10 @@ const claimCodes = 50_000
 
 func (e *engine) submitCode(ctx context.Context, n int) (ident.Message, error) {
 	a, err := e.outbound.Submit(ctx, outbound.Submission{
-		Tenant: e.tenant, Caller: "bench", Operation: "POST /v1/messages", To: codeNumber(claimCodes + n), Purpose: "login_code", Sender: "SHOP",
-		Event: intent.Event{ID: fmt.Sprintf("claim-%d", n), Version: "1"}, Text: "Your code is 000000.",
+		Tenant: e.tenant, Caller: "bench", Operation: "POST /v1/messages", Members: request.Members{
+			To: codeNumber(claimCodes + n), Purpose: "login_code", Sender: "SHOP",
+			Event: intent.Event{ID: fmt.Sprintf("claim-%d", n), Version: "1"}, Text: "Your code is 000000.",
+		},
 	})
 	return a.Decision.Message.ID, err
 }

@@ -26,6 +26,23 @@ type testDifference struct {
 	Want string `json:"want"`
 	Got  string `json:"got"`
 	Why  string `json:"why"`
+	// Wrong is for what the gateway would refuse the request.
+	Wrong []wrongMember `json:"wrong,omitempty"`
+}
+
+type wrongMember struct {
+	Line   int    `json:"line"`
+	Column int    `json:"column"`
+	Member string `json:"member"`
+	Detail string `json:"detail"`
+}
+
+func differenceOf(d *trial.Difference) testDifference {
+	out := testDifference{Line: d.Line, Send: d.Send, Want: d.Want, Got: d.Got, Why: d.Why}
+	for _, m := range d.Wrong {
+		out.Wrong = append(out.Wrong, wrongMember(m))
+	}
+	return out
 }
 
 func (c *policyTestCmd) Run(env *Env) error {
@@ -64,8 +81,8 @@ func (c *policyTestCmd) printJSON(env *Env, p *policy.Policy, results []trial.Re
 	all := make([]testResult, len(results))
 	for i, r := range results {
 		all[i] = testResult{Name: r.Test.Name, Line: r.Test.Line, OK: !r.Failed(), Differences: []testDifference{}}
-		for _, d := range r.Differences {
-			all[i].Differences = append(all[i].Differences, testDifference(d))
+		for j := range r.Differences {
+			all[i].Differences = append(all[i].Differences, differenceOf(&r.Differences[j]))
 		}
 	}
 	return compact(env, struct {
@@ -91,8 +108,14 @@ func (c *policyTestCmd) show(env *Env, p *policy.Policy, results []trial.Result,
 			if d.Send > 0 {
 				what = fmt.Sprintf("request %d", d.Send)
 			}
-			_, _ = fmt.Fprintf(env.Stdout, "        %s %s\n          expected  %s\n          came out  %s\n          because   %s\n",
-				s.bold(fmt.Sprintf("%s:%d:", clean(c.name()), d.Line)), what, clean(d.Want), clean(d.Got), clean(d.Why))
+			_, _ = fmt.Fprintf(env.Stdout, "        %s %s\n          expected  %s\n          came out  %s\n",
+				s.bold(fmt.Sprintf("%s:%d:", clean(c.name()), d.Line)), what, clean(d.Want), clean(d.Got))
+			for _, m := range d.Wrong { // a line for each, as compilers write, so that editors find the place
+				_, _ = fmt.Fprintf(env.Stdout, "          because   %s %s: %s\n", s.bold(fmt.Sprintf("%s:%d:%d:", clean(c.name()), m.Line, m.Column)), clean(m.Member), clean(m.Detail))
+			}
+			if len(d.Wrong) == 0 {
+				_, _ = fmt.Fprintf(env.Stdout, "          because   %s\n", clean(d.Why))
+			}
 		}
 	}
 	if failed == 0 {

@@ -33,9 +33,30 @@ type Send struct {
 	TemplateID, TemplateVersion string
 	Text, CorrelationID         string
 	Metadata, Header            map[string]string
+	ValidFor                    string
 	APIKey                      string // the key's name or id
 	AnswerLost                  bool   // the answer never reached the caller
+	// Written are its members as they stand in the file, by their pointers in the API, such as "#/event/id"; "#" is all of it.
+	Written map[string]Written
 }
+
+// Written is where a member of a request stands in the file, and in which form. The API tells texts from numbers:
+// what it refuses can be read here, and is refused by the test.
+type Written struct {
+	Line, Column int
+	Form         Form
+	Text         string
+}
+
+// Form is a form of values that JSON and YAML share. Objects are FormText here: their form is the reader's matter.
+type Form uint8
+
+// The forms.
+const (
+	FormText Form = iota
+	FormNumber
+	FormBool
+)
 
 // Expectation is how a request has to be decided. Words that are "" say nothing.
 type Expectation struct {

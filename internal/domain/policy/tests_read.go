@@ -1,8 +1,6 @@
 package policy
 
 import (
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -99,7 +97,8 @@ func (r *reader) step(n ast.Node, step *Step, t *Test, p *Policy) {
 		}
 		return
 	}
-	s := &Send{}
+	s := &Send{Written: map[string]Written{}}
+	s.wrote(n, "#")
 	step.Send = s
 	r.fields(n, n, "{at: 0s, purpose: alert, event: {id: A-1}}", append([]field{at}, r.sendFields(s, p)...))
 }
@@ -127,57 +126,6 @@ func (t *Test) sends() int {
 		}
 	}
 	return n
-}
-
-func (r *reader) sendFields(s *Send, p *Policy) []field {
-	text := func(name string, to *string) field {
-		return field{name, "", func(n ast.Node) { *to = r.text(n) }}
-	}
-	return []field{
-		text("to", &s.To), text("region", &s.Region), text("sender", &s.Sender), text("text", &s.Text),
-		text("correlation_id", &s.CorrelationID), text("api_key", &s.APIKey),
-		{"purpose", "", func(n ast.Node) {
-			s.Purpose = r.text(n)
-			r.later = append(r.later, func() { r.known(n, s.Purpose, p) })
-		}},
-		{"event", "", func(n ast.Node) {
-			r.fields(n, n, "{id: A-1}", []field{text("type", &s.Event.Type), text("id", &s.Event.ID), text("version", &s.Event.Version)})
-		}},
-		{"template", "", func(n ast.Node) {
-			r.fields(n, n, "{id: welcome}", []field{text("id", &s.TemplateID), text("version", &s.TemplateVersion)})
-		}},
-		{"metadata", "", func(n ast.Node) { s.Metadata = r.texts(n, func(_ ast.Node, name string) string { return name }) }},
-		{"header", "", func(n ast.Node) { s.Header = r.texts(n, (&ruleReader{reader: r}).header) }},
-		{"answer_lost", "", func(n ast.Node) {
-			w, _ := r.oneOf(n, "answer_lost", []string{"true", "false"})
-			s.AnswerLost = w == "true"
-		}},
-	}
-}
-
-// known fails for a purpose that the policy does not have.
-func (r *reader) known(n ast.Node, purpose string, p *Policy) {
-	if _, there := p.Purposes[purpose]; !there && purpose != "" {
-		r.fail(n, "unknown purpose %s: %s", quoted(purpose), suggestion(purpose, slices.Sorted(maps.Keys(p.Purposes))))
-	}
-}
-
-// text reads a value of a request. White space at its ends is kept, as it would come.
-func (r *reader) text(n ast.Node) string {
-	w, ok := word(n)
-	if !ok || w == "" {
-		r.fail(n, "expected a text")
-	}
-	return w
-}
-
-// texts reads a mapping of names to texts.
-func (r *reader) texts(n ast.Node, name func(at ast.Node, name string) string) map[string]string {
-	all := map[string]string{}
-	for _, e := range r.entries(n, "{name: value}") {
-		all[name(e.at, e.key)] = r.text(e.value)
-	}
-	return all
 }
 
 // moment reads when a step happens; before is what stands for a time that cannot be read.

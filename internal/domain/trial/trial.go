@@ -27,6 +27,8 @@ type Difference struct {
 	Send      int // the request, counted from 1; 0: news of a message
 	Want, Got string
 	Why       string // the decision's explanation, or why the step could not be done
+	// Wrong is for what the request would be refused.
+	Wrong []Wrong
 }
 
 // Failed reports whether a test went otherwise than expected.
@@ -46,7 +48,11 @@ func Failures(results []Result) []string {
 	var all []string
 	for i := range results {
 		for _, d := range results[i].Differences {
-			all = append(all, fmt.Sprintf("line %d: the test %q expects %s, and it is %s", d.Line, results[i].Test.Name, d.Want, d.Got))
+			line := fmt.Sprintf("line %d: the test %q expects %s, and it is %s", d.Line, results[i].Test.Name, d.Want, d.Got)
+			if len(d.Wrong) > 0 {
+				line += ": " + d.Why
+			}
+			all = append(all, line)
 		}
 	}
 	return all
@@ -71,7 +77,7 @@ func runTest(p *policy.Policy, t *policy.Test) Result {
 		want := &t.Expect[len(w.sent)-1]
 		if !w.meets(want, &answer) {
 			result.Differences = append(result.Differences, Difference{
-				Line: want.Line, Send: len(w.sent), Want: want.Text, Got: w.words(&answer), Why: w.why(&answer),
+				Line: want.Line, Send: len(w.sent), Want: want.Text, Got: w.words(&answer), Why: w.why(&answer), Wrong: answer.invalid,
 			})
 		}
 	}
@@ -81,8 +87,8 @@ func runTest(p *policy.Policy, t *policy.Test) Result {
 // answer is what a request got: a decision, or a refusal.
 type answer struct {
 	intent.Decision
-	unnamed bool   // the request names no purpose, and no rule is for it
-	invalid string // what is missing or wrong; "": nothing
+	unnamed bool    // the request names no purpose, and no rule is for it
+	invalid []Wrong // what is missing or wrong
 }
 
 // decided is the action that deduplication decides on, whatever the policy's mode does with it: a file keeps its tests
@@ -96,8 +102,8 @@ func (a *answer) decided() intent.Action {
 
 // why is the decision's explanation, in which messages are known by their requests.
 func (w *world) why(a *answer) string {
-	if a.invalid != "" {
-		return a.invalid
+	if len(a.invalid) > 0 {
+		return refusal(a.invalid)
 	}
 	words := a.Explanation
 	for i, id := range w.sent {
@@ -108,10 +114,19 @@ func (w *world) why(a *answer) string {
 	return words
 }
 
+// refusal says what is wrong with a request, and where.
+func refusal(wrong []Wrong) string {
+	all := make([]string, len(wrong))
+	for i, m := range wrong {
+		all[i] = fmt.Sprintf("%s (line %d, column %d): %s", m.Member, m.Line, m.Column, m.Detail)
+	}
+	return strings.Join(all, "; ")
+}
+
 // meets compares an answer with what was expected of it.
 func (w *world) meets(e *policy.Expectation, a *answer) bool {
-	if e.Invalid || a.invalid != "" {
-		return e.Invalid && a.invalid != ""
+	if refused := len(a.invalid) > 0; e.Invalid || refused {
+		return e.Invalid && refused
 	}
 	action := a.decided()
 	if e.Would {
@@ -124,7 +139,7 @@ func (w *world) meets(e *policy.Expectation, a *answer) bool {
 
 // words writes an answer as expectations are written.
 func (w *world) words(a *answer) string {
-	if a.invalid != "" {
+	if len(a.invalid) > 0 {
 		return "invalid"
 	}
 	words := []string{a.Action.String(), a.Class.String(), string(a.Reason)}

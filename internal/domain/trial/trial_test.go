@@ -196,7 +196,7 @@ func TestTestsThatFail(t *testing.T) {
 		{18, 0, "delivered", "impossible", "made no message"},
 		{20, 1, "suppress", "allow new_intent no_equivalent", "No message for the same"},
 		{21, 2, "suppress technical_duplicate same_intent_delivered", "suppress technical_duplicate same_intent_pending of 1", "Message of request 1 for the same purpose, destination and event is waiting to be sent"},
-		{22, 3, "allow", "invalid", "event.id: the purpose alert needs it"},
+		{22, 3, "allow", "invalid", "event.id (line 17, column 9): the purpose alert needs it"},
 	}, {}, {{31, 3, "suppress of 2", "suppress technical_duplicate same_intent_pending of 1", "is waiting"}}}
 	for i, r := range results {
 		if r.Failed() != (len(want[i]) > 0) || len(r.Differences) != len(want[i]) {

@@ -3,15 +3,14 @@ package trial
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"fmt"
 	"slices"
-	"time"
 
 	"github.com/einmal/einmal/internal/domain/evidence"
+	"github.com/einmal/einmal/internal/domain/gsm"
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/domain/message"
-	"github.com/einmal/einmal/internal/domain/phone"
 	"github.com/einmal/einmal/internal/domain/policy"
+	"github.com/einmal/einmal/internal/domain/request"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
 )
@@ -47,9 +46,10 @@ const (
 	defaultSender = "Einmal"
 	defaultText   = "text"
 	tenant        = ident.Partition(1)
-	validFor      = 24 * time.Hour
-	codeValidFor  = 10 * time.Minute
 )
+
+// gateway is as one is that nobody has set up otherwise.
+var gateway = request.Gateway{Sender: defaultSender, MostParts: request.DefaultMostParts, Bits: gsm.Reference8}
 
 // key is a keyed hash without a key: nothing here is secret, and every run is the same.
 func key(form []byte) intent.Key {
@@ -65,10 +65,10 @@ func id(n int) (id [16]byte) {
 
 // send maps, checks and decides a request.
 func (w *world) send(s *policy.Send) answer {
-	r, invalid := w.request(s)
-	if invalid != "" {
+	r, wrong := w.request(s)
+	if len(wrong) > 0 {
 		w.sent = append(w.sent, ident.Message{})
-		return answer{invalid: invalid}
+		return answer{invalid: wrong}
 	}
 	f := w.facts(r)
 	res := intent.Decide(r, f)
@@ -87,73 +87,6 @@ func (w *world) send(s *policy.Send) answer {
 	}
 	w.sent = append(w.sent, made)
 	return answer{Decision: d, unnamed: r.Purpose.Unnamed}
-}
-
-// request is a request of a test, ready to be decided; invalid says what is missing or wrong in it.
-func (w *world) request(s *policy.Send) (r *intent.Request, invalid string) {
-	n := len(w.sent)
-	r = &intent.Request{
-		Decision: id(n), Message: id(n), Tenant: tenant, PolicyID: w.policy.ID(), Event: intent.Event(s.Event),
-		Template: intent.Template{ID: s.TemplateID, Version: s.TemplateVersion}, CorrelationID: s.CorrelationID,
-	}
-	sender, err := phone.ParseSender(or(s.Sender, defaultSender))
-	if err != nil {
-		return nil, "sender: " + err.Error()
-	}
-	r.Sender = sender.String()
-	if r.To, err = phone.Parse(or(s.To, defaultTo), or(s.Region, w.policy.Region)); err != nil {
-		return nil, "to: " + err.Error()
-	}
-	if invalid = w.purpose(r, s); invalid != "" {
-		return nil, invalid
-	}
-	if missing := intent.Missing(r.Purpose, r); len(missing) > 0 {
-		return nil, fmt.Sprintf("%s: the purpose %s needs it", missing[0], r.Purpose.Name)
-	}
-	r.ValidFor = validFor
-	if r.Purpose.Kind == policy.KindAuthentication {
-		r.ValidFor = codeValidFor
-	}
-	r.MakeKeys(or(s.Text, defaultText), key)
-	return r, ""
-}
-
-// purpose takes the request's purpose, or what the rules make of it.
-func (w *world) purpose(r *intent.Request, s *policy.Send) (invalid string) {
-	if s.Purpose != "" {
-		r.Purpose = w.policy.Purposes[s.Purpose] // which exists, or the file could not be read
-		return ""
-	}
-	if m, ok := w.policy.Map(asked(r, s)); ok {
-		r.Purpose, r.Event, r.MappedBy = m.Purpose, intent.Event(m.Event), m.Rule
-		return ""
-	}
-	served := false
-	if r.Purpose, served = w.policy.Unnamed(); !served {
-		return "purpose: the request names none, no rule is for it, and the policy refuses such requests"
-	}
-	return ""
-}
-
-func asked(r *intent.Request, s *policy.Send) *policy.Asked {
-	members := map[string]string{
-		"event.type": s.Event.Type, "event.id": s.Event.ID, "event.version": s.Event.Version, "region": s.Region,
-		"template.id": s.TemplateID, "template.version": s.TemplateVersion, "correlation_id": s.CorrelationID,
-	}
-	for name, value := range s.Metadata {
-		members["metadata."+name] = value
-	}
-	return &policy.Asked{
-		KeyID: s.APIKey, KeyName: s.APIKey, Sender: r.Sender, Text: or(s.Text, defaultText),
-		Header: func(name string) string { return s.Header[name] }, Member: func(name string) string { return members[name] },
-	}
-}
-
-func or(value, other string) string {
-	if value == "" {
-		return other
-	}
-	return value
 }
 
 // facts is what a store would read for the request.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/einmal/einmal/internal/domain/request"
 	"github.com/einmal/einmal/internal/edge/api/strictjson"
 	"github.com/einmal/einmal/internal/ground/fault"
 )
@@ -94,7 +95,7 @@ func (d *decoder) text(into *string) memberReader {
 // version reads a version: a string, or a whole number, which stands for its decimal text.
 func (d *decoder) version(into *string) memberReader {
 	return func(v strictjson.Value, pointer string) {
-		whole := v.Kind == strictjson.Number && !strings.ContainsAny(v.Text, ".eE")
+		whole := v.Kind == strictjson.Number && request.WholeNumber(v.Text)
 		if !whole && v.Kind != strictjson.String {
 			d.wrong(pointer, "expected a string or a whole number, such as \"1\" or 1")
 			return

@@ -6,7 +6,7 @@ import (
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/domain/phone"
-	"github.com/einmal/einmal/internal/engine/outbound"
+	"github.com/einmal/einmal/internal/domain/request"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/fault"
 	"github.com/einmal/einmal/internal/ground/ident"
@@ -62,7 +62,7 @@ func messagePlace(m *store.Message) (clock.Micros, [16]byte) { return m.CreatedA
 
 func (a *API) messageFilter(d *decoder, tenant ident.Partition, in *messagesIn, k knowledge) store.MessageFilter {
 	f := store.MessageFilter{
-		EventID: outbound.TrimName(in.Event), CorrelationID: outbound.TrimName(in.CorrelationID), Purpose: in.Purpose, ExternalID: receivedID(in.ExternalID),
+		EventID: request.TrimName(in.Event), CorrelationID: request.TrimName(in.CorrelationID), Purpose: in.Purpose, ExternalID: receivedID(in.ExternalID),
 		From: d.moment("from", in.From), Until: d.moment("until", in.Until),
 	}
 	if in.To != "" {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/einmal/einmal/internal/domain/evidence"
 	"github.com/einmal/einmal/internal/domain/message"
+	"github.com/einmal/einmal/internal/domain/request"
 	"github.com/einmal/einmal/internal/ground/fault"
 	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/store"
@@ -53,14 +54,14 @@ func (s *Service) settleCancel(ctx context.Context, tenant ident.Partition, id i
 }
 
 func checkCancel(person, reason string) error {
-	c := &checker{}
-	c.short("#/person", person, MaxReason)
-	c.short("#/reason", reason, MaxReason)
-	if len(c.fields) == 0 {
+	var wrong request.Wrong
+	wrong.Short("#/person", person, MaxReason)
+	wrong.Short("#/reason", reason, MaxReason)
+	if len(wrong) == 0 {
 		return nil
 	}
-	f := fault.New(fault.Invalid, "%d of the request's fields must be changed; nothing was cancelled", len(c.fields))
-	f.Fields = c.fields
+	f := fault.New(fault.Invalid, "%d of the request's fields must be changed; nothing was cancelled", len(wrong))
+	f.Fields = wrong
 	return f
 }
 

@@ -1,18 +1,25 @@
 package outbound
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/einmal/einmal/internal/domain/intent"
+	"github.com/einmal/einmal/internal/domain/policy"
+	"github.com/einmal/einmal/internal/domain/request"
+	"github.com/einmal/einmal/internal/domain/trial"
 	"github.com/einmal/einmal/internal/ground/fault"
 )
 
-// Each wrong field is named, with what would be right; nothing is reserved.
+// Each wrong field is named, with what would be right; nothing is reserved. A dry run and a test of a policy say the
+// same.
 //
-// covers: D2, D8
+// covers: D2, D8, X3
 func TestWrongFields(t *testing.T) {
 	long := strings.Repeat("2718281828 ", 20)
 	for name, c := range map[string]struct {
@@ -45,7 +52,7 @@ func TestWrongFields(t *testing.T) {
 		"too short":           {func(s *Submission) { s.ValidFor = "999ms" }, "#/valid_for", "from 1s to 72h"},
 		"too long":            {func(s *Submission) { s.ValidFor = "72h1s" }, "#/valid_for", "from 1s to 72h"},
 		"too long for codes":  {func(s *Submission) { s.Purpose, s.ValidFor = "login", "11m" }, "#/valid_for", "from 1s to 10m"},
-		"many metadata":       {func(s *Submission) { s.Metadata = many(MaxMetadata + 1) }, "#/metadata", "at most 20 keys"},
+		"many metadata":       {func(s *Submission) { s.Metadata = many(request.MaxMetadata + 1) }, "#/metadata", "at most 20 keys"},
 		"long metadata":       {func(s *Submission) { s.Metadata = map[string]string{"k": long + long} }, "#/metadata", "at most 256"},
 		"nameless metadata":   {func(s *Submission) { s.Metadata = map[string]string{"": "x"} }, "#/metadata", "1 to 64"},
 		"broken metadata":     {func(s *Submission) { s.Metadata = map[string]string{"k": "2718281828\x00"} }, "#/metadata", "U+0000"},
@@ -61,8 +68,62 @@ func TestWrongFields(t *testing.T) {
 			if b.store.reserved() != 0 {
 				t.Error("something was reserved")
 			}
+			s.DryRun = true
+			if dry := b.refused(s, fault.Invalid); !slices.Equal(dry.Fields, f.Fields) {
+				t.Errorf("a dry run says %q, want %q", dry.Fields, f.Fields)
+			}
+			b.refusedByATest(&s, f.Fields)
 		})
 	}
+}
+
+// refusedByATest has the request judged by a test of a policy file: it is refused there, too, with the same words.
+func (b *bench) refusedByATest(s *Submission, want []fault.Field) {
+	b.t.Helper()
+	if s.To == "" || s.Text == "" || s.Purpose == "oder" || !utf8.ValidString(s.Text) {
+		return // a file leaves the first two out, and is none with the others
+	}
+	step := map[string]any{"at": "0s", "to": s.To, "purpose": s.Purpose, "text": s.Text, "event": nonEmpty(map[string]string{
+		"type": s.Event.Type, "id": s.Event.ID, "version": s.Event.Version,
+	})}
+	for member, value := range nonEmpty(map[string]string{
+		"region": s.Region, "sender": s.Sender, "correlation_id": s.CorrelationID, "valid_for": s.ValidFor,
+	}) {
+		step[member] = value
+	}
+	if template := nonEmpty(map[string]string{"id": s.Template.ID, "version": s.Template.Version}); len(template) > 0 {
+		step["template"] = template
+	}
+	if s.Metadata != nil {
+		step["metadata"] = s.Metadata
+	}
+	request, err := json.Marshal(step) // which is YAML
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	source := testPolicy + "tests: [{name: a, send: [" + string(request) + "], expect: [allow]}]\n"
+	p, wrong := policy.Parse("shop.yaml", []byte(source))
+	if wrong != nil {
+		b.t.Fatalf("%v\n%s", wrong, source)
+	}
+	line := strings.Count(testPolicy, "\n") + 1
+	var got []fault.Field
+	for _, d := range trial.Run(p)[0].Differences {
+		for _, m := range d.Wrong {
+			got = append(got, fault.Field{Pointer: "#/" + strings.ReplaceAll(m.Member, ".", "/"), Detail: m.Detail})
+			if m.Line != line || m.Column <= len("tests: [{name: a, send: [") {
+				b.t.Errorf("%s stands at %d:%d", m.Member, m.Line, m.Column)
+			}
+		}
+	}
+	if !slices.Equal(got, want) {
+		b.t.Errorf("a test says %q, want %q", got, want)
+	}
+}
+
+func nonEmpty(m map[string]string) map[string]string {
+	maps.DeleteFunc(m, func(_, value string) bool { return value == "" })
+	return m
 }
 
 func many(n int) map[string]string {
@@ -75,7 +136,7 @@ func many(n int) map[string]string {
 
 func TestAllWrongFieldsAtOnce(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.Sender = "" })
-	f := b.refused(Submission{To: "x", Purpose: "order", ValidFor: "soon", Metadata: many(50)}, fault.Invalid)
+	f := b.refused(Submission{Members: request.Members{To: "x", Purpose: "order", ValidFor: "soon", Metadata: many(50)}}, fault.Invalid)
 	var got []string
 	for _, field := range f.Fields {
 		got = append(got, field.Pointer)
@@ -89,10 +150,10 @@ func TestAllWrongFieldsAtOnce(t *testing.T) {
 // What is at a limit passes.
 func TestLimits(t *testing.T) {
 	b := newBench(t)
-	s := order(strings.Repeat("é", MaxName))
+	s := order(strings.Repeat("é", request.MaxName))
 	s.ValidFor, s.Text = "72h", strings.Repeat("x", 160)
-	s.Metadata = many(MaxMetadata - 1)
-	s.Metadata[strings.Repeat("é", MaxMetadataKey)] = strings.Repeat("é", MaxMetadataValue)
+	s.Metadata = many(request.MaxMetadata - 1)
+	s.Metadata[strings.Repeat("é", request.MaxMetadataKey)] = strings.Repeat("é", request.MaxMetadataValue)
 	b.submit(s)
 	code := login("1")
 	code.ValidFor, code.Text = "1s", strings.Repeat("ж", 70)
@@ -110,8 +171,10 @@ func TestNamesAreTrimmed(t *testing.T) {
 	named.Template, named.CorrelationID = intent.Template{ID: "t", Version: "3"}, "c-1"
 	first := b.submit(named)
 	spaced := named
-	for _, n := range spaced.names() {
-		*n.value = "\u00a0 \t" + *n.value + "\u3000\n"
+	for _, name := range []*string{
+		&spaced.Event.Type, &spaced.Event.ID, &spaced.Event.Version, &spaced.Template.ID, &spaced.Template.Version, &spaced.CorrelationID,
+	} {
+		*name = "\u00a0 \t" + *name + "\u3000\n"
 	}
 	a := b.submit(spaced)
 	if a.Decision.Action != intent.Suppress || a.Decision.Message.ID != first.Decision.Message.ID {

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/einmal/einmal/internal/domain/intent"
+	"github.com/einmal/einmal/internal/domain/request"
 	"github.com/einmal/einmal/internal/ground/batch"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/fault"
@@ -128,9 +129,9 @@ func (b *bench) hides(s string) {
 // order is a request that is right.
 func order(id string) Submission {
 	return Submission{
-		Tenant: 3, Caller: "key1", Operation: "messages", To: rawNumber, Purpose: "order",
-		Event: intent.Event{Type: "order", ID: id, Version: "1"}, Text: text,
-	}
+		Tenant: 3, Caller: "key1", Operation: "messages", Members: request.Members{
+			To: rawNumber, Purpose: "order", Event: intent.Event{Type: "order", ID: id, Version: "1"}, Text: text,
+		}}
 }
 
 // keyed gives it an idempotency key and the canonical form of what it says.

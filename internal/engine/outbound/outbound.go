@@ -14,6 +14,7 @@ import (
 
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/domain/phone"
+	"github.com/einmal/einmal/internal/domain/request"
 	"github.com/einmal/einmal/internal/ground/batch"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
@@ -35,15 +36,8 @@ type Submission struct {
 	// Canonical is the canonical JSON of each member of the body as sent, for the fingerprint of a retry (D8).
 	Canonical map[string][]byte
 
-	To, Region, Purpose string
-	Event               intent.Event
-	Sender              string // "": the default one
-	Template            intent.Template
-	Text                string
-	CorrelationID       string
-	ValidFor            string // such as "90s" or "1h"; "": the default
-	Metadata            map[string]string
-	DryRun              bool
+	request.Members
+	DryRun bool
 
 	served string // the purpose under which it was decided, for logs and metrics
 	turn   turn   // among those that came with it

@@ -8,6 +8,7 @@ import (
 	"github.com/einmal/einmal/internal/domain/flow"
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/domain/policy"
+	"github.com/einmal/einmal/internal/domain/request"
 	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/store"
 )
@@ -25,9 +26,9 @@ func newIDs(p ident.Partition) ids { return ids{ident.NewDecision(p), ident.NewM
 func (s *Service) request(sub *Submission, c *checked, p *inForce, made ids) *intent.Request {
 	r := &intent.Request{
 		Decision: made.decision, Message: made.message,
-		Tenant: sub.Tenant, PolicyID: p.ID(), Purpose: c.purpose, MappedBy: c.mappedBy, To: c.to,
-		Event: c.event, Sender: c.sender, Template: sub.Template, CorrelationID: sub.CorrelationID,
-		ValidFor: c.validFor, Idempotency: s.idempotency(sub), Text: c.text.layout, Before: sub.turn.before,
+		Tenant: sub.Tenant, PolicyID: p.ID(), Purpose: c.Purpose, MappedBy: c.MappedBy, To: c.To,
+		Event: c.Event, Sender: c.Sender, Template: sub.Template, CorrelationID: sub.CorrelationID,
+		ValidFor: c.ValidFor, Idempotency: s.idempotency(sub), Text: c.text.layout, Before: sub.turn.before,
 	}
 	r.MakeKeys(sub.Text, s.key)
 	s.addOlder(r, sub, p)
@@ -45,7 +46,7 @@ func (s *Service) addOlder(r *intent.Request, sub *Submission, p *inForce) {
 	if sub.Purpose != "" {
 		return
 	}
-	asked := sub.asked(r.Sender)
+	asked := sub.Asked(sub.caller(), r.Sender)
 	for _, old := range p.mapped {
 		if m, ok := old.Map(asked); ok {
 			s.addOlderKey(r, m.Purpose, intent.Event(m.Event), p.Mode)
@@ -93,14 +94,14 @@ func (s *Service) prepare(ctx context.Context, sub *Submission, c *checked, r *i
 	out := store.Submission{Request: r, Connection: s.cfg.Connection.ID, Caller: sub.Caller}
 	var err error
 	out.Flow, err = s.flows.id(ctx, store.FlowSpec{
-		Connection: out.Connection, Lane: flow.LaneOf(c.purpose.Kind), Tenant: sub.Tenant, Sender: c.sender, Purpose: c.purpose.Name,
+		Connection: out.Connection, Lane: flow.LaneOf(c.Purpose.Kind), Tenant: sub.Tenant, Sender: c.Sender, Purpose: c.Purpose.Name,
 	})
 	if err != nil {
 		return out, err
 	}
 	content := Content{ToRaw: sub.To, Text: sub.Text, Ends: c.text.ends}
-	if c.purpose.Kind == policy.KindAuthentication {
-		s.contents.sealOwn(&out, content, c.metadata, ownKeyLife(c.purpose.Window))
+	if c.Purpose.Kind == policy.KindAuthentication {
+		s.contents.sealOwn(&out, content, c.metadata, ownKeyLife(c.Purpose.Window))
 		return out, nil
 	}
 	return out, s.contents.seal(ctx, &out, s.cfg.Clock.Now(), content, c.metadata)
@@ -108,4 +109,4 @@ func (s *Service) prepare(ctx context.Context, sub *Submission, c *checked, r *i
 
 // ownKeyLife is how long the text of a code is kept: as long as its window may be open, and never longer than
 // a code may live.
-func ownKeyLife(w policy.Window) time.Duration { return min(AuthenticationLife, w.Limit()) }
+func ownKeyLife(w policy.Window) time.Duration { return min(request.AuthenticationLife, w.Limit()) }

@@ -25,7 +25,6 @@ const retryAfter = time.Second
 // Errors are faults: Invalid with all wrong fields, IdempotencyMismatch with the members that differ,
 // InProgress, and Unavailable, after which the same request may be sent again with the same idempotency key.
 func (s *Service) Submit(ctx context.Context, sub Submission) (Answer, error) {
-	sub.trimNames()
 	answer, err := s.submit(ctx, &sub)
 	s.metrics.count(&sub, answer, err)
 	if err == nil && !answer.DryRun {
@@ -68,7 +67,7 @@ func (s *Service) try(ctx context.Context, sub *Submission, p *inForce, made ids
 	case sub.DryRun:
 		return s.preview(ctx, sub, c, s.request(sub, c, p, made))
 	}
-	sub.served = c.purpose.Name
+	sub.served = c.Purpose.Name
 	out, err := s.prepare(ctx, sub, c, s.request(sub, c, p, made))
 	if err != nil {
 		return Answer{}, err

@@ -3,6 +3,7 @@ package outbound
 import (
 	"github.com/einmal/einmal/internal/domain/gsm"
 	"github.com/einmal/einmal/internal/domain/message"
+	"github.com/einmal/einmal/internal/domain/request"
 	"github.com/einmal/einmal/internal/provider"
 )
 
@@ -26,18 +27,15 @@ func EncodingOf(l message.Layout) Encoding {
 	return GSM7
 }
 
-// DefaultMostParts is how many parts a text may have where a connection does not say.
-const DefaultMostParts = 10
-
 // Long says what a connection does with texts of more than one part.
 type Long struct {
-	MostParts int              // 0: DefaultMostParts; never more than gsm.MaxParts
+	MostParts int              // 0: request.DefaultMostParts; never more than gsm.MaxParts
 	JoinedBy  provider.Joining // "": provider.JoinedByUDH8
 }
 
 func (l Long) most() int {
 	if l.MostParts == 0 {
-		return DefaultMostParts
+		return request.DefaultMostParts
 	}
 	return min(l.MostParts, gsm.MaxParts)
 }
@@ -58,46 +56,29 @@ func (l Long) bits() gsm.ReferenceBits {
 	return gsm.Reference16
 }
 
-// room is how many characters of one unit so many parts have room for.
-func (l Long) room(parts int, coding uint8) int {
-	bits, width := l.bits(), 1
-	if parts == 1 {
-		bits = 0
-	}
-	if coding == gsm.CodingUCS2 {
-		width = 2
-	}
-	return parts * gsm.Capacity(coding, bits) / width
-}
-
 // cut is a text as it is to be sent.
 type cut struct {
 	layout message.Layout
 	ends   []int // where in the text its parts end, but for the last
-	needs  int   // parts on air, whoever cuts it
 	left   int   // units that the last part has room for
 }
 
-// cut chooses how a text is sent.
-func (l Long) cut(text string) (cut, error) {
-	m, err := gsm.Split(text, l.bits())
-	if err != nil {
-		return cut{}, err
-	}
-	c := cut{needs: len(m.Parts), left: m.Left(l.bits())}
+// cut chooses how a text is sent that needs these parts on air.
+func (l Long) cut(m gsm.Message) cut {
+	c := cut{left: m.Left(l.bits())}
 	c.layout = message.Layout{Parts: len(m.Parts), DataCoding: m.DataCoding}
-	if c.needs == 1 {
-		return c, nil
+	if len(m.Parts) == 1 {
+		return c
 	}
 	c.layout.JoinedBy = string(l.joinedBy())
 	if l.joinedBy() == provider.JoinedByPayload {
 		c.layout.Parts = 1 // the message centre cuts it
-		return c, nil
+		return c
 	}
 	end := 0
-	for _, p := range m.Parts[:c.needs-1] {
+	for _, p := range m.Parts[:len(m.Parts)-1] {
 		end += len(p.Text)
 		c.ends = append(c.ends, end)
 	}
-	return c, nil
+	return c
 }

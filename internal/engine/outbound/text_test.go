@@ -8,6 +8,7 @@ import (
 	"github.com/einmal/einmal/internal/domain/gsm"
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/domain/message"
+	"github.com/einmal/einmal/internal/domain/request"
 	"github.com/einmal/einmal/internal/ground/fault"
 	"github.com/einmal/einmal/internal/provider"
 	"github.com/einmal/einmal/internal/store"
@@ -74,7 +75,7 @@ func TestADryRunCountsParts(t *testing.T) {
 	} {
 		dry := order("A-1")
 		dry.Text, dry.DryRun = text, true
-		if want.Parts > DefaultMostParts {
+		if want.Parts > request.DefaultMostParts {
 			f := b.refused(dry, fault.Invalid)
 			if !strings.Contains(f.Fields[0].Detail, "it needs 11 parts, and at most 10 may be sent: 1530 characters of the GSM alphabet, or 670") {
 				t.Errorf("the refusal says %q", f.Fields[0].Detail)

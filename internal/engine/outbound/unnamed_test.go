@@ -6,13 +6,14 @@ import (
 	"testing"
 
 	"github.com/einmal/einmal/internal/domain/intent"
+	"github.com/einmal/einmal/internal/domain/request"
 	"github.com/einmal/einmal/internal/ground/fault"
 	"github.com/einmal/einmal/internal/store"
 )
 
 // bare is a request that names nothing.
 func bare(text string) Submission {
-	return Submission{Tenant: 3, Caller: "key1", Operation: "messages", To: rawNumber, Text: text}
+	return Submission{Tenant: 3, Caller: "key1", Operation: "messages", Members: request.Members{To: rawNumber, Text: text}}
 }
 
 // covers: D18

@@ -1,6 +1,7 @@
-package outbound
+package request
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/einmal/einmal/internal/domain/policy"
@@ -16,8 +17,8 @@ const (
 	MaxMetadata      = 20
 	MaxMetadataKey   = 64
 	MaxMetadataValue = 256
-	// MaxReason is the longest reason and name of a person, in characters.
-	MaxReason = 256
+	// DefaultMostParts is how many parts a text may have where a connection does not say.
+	DefaultMostParts = 10
 )
 
 // Bounds of valid_for, the time that a message may wait to be sent.
@@ -28,3 +29,11 @@ const (
 	// AuthenticationLife bounds everything about a code: it ends ten minutes after its start (D6).
 	AuthenticationLife = 10 * time.Minute
 )
+
+// words writes a duration in its largest whole unit.
+func words(d time.Duration) string {
+	if d%time.Hour == 0 {
+		return fmt.Sprintf("%dh", d/time.Hour)
+	}
+	return fmt.Sprintf("%dm", d/time.Minute)
+}
