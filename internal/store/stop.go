@@ -32,7 +32,7 @@ type Lift struct {
 }
 
 // Stops sets and lifts emergency stops. Claims read them in their own transaction: one that begins after PutStop or
-// LiftStop has returned, on any node, obeys.
+// LiftStop has returned, on any node, obeys. So does what opens later parts of long messages.
 type Stops interface {
 	// PutStop sets a stop. If one of this owner and scope is in force already, it returns that one, and made is false.
 	PutStop(ctx context.Context, s Stop) (inForce Stop, made bool, err error)

@@ -175,7 +175,8 @@ type Dispatcher interface {
 	Claim(ctx context.Context, spec ClaimSpec) (Claims, error)
 	// OpenAttempts opens an attempt of the parts that are owed (evidence.Case.Owed) for each claim whose fence is
 	// still the message's and whose lease runs. Claims that are lost are left out of the answer. A message's parts
-	// come in their order. It may be called again under one claim as long as parts are owed.
+	// come in their order. It may be called again under one claim as long as parts are owed. Parts of a long message
+	// after its first are left out that a stop holds, which was set since the claim: give the message back.
 	OpenAttempts(ctx context.Context, spec OpenSpec, claims []Claimed) ([]Opened, error)
 	// Due lists messages of a queue (evidence.QueueLease, QueueFinality) whose time has come, oldest first.
 	Due(ctx context.Context, q evidence.Queue, limit int) ([]ident.Message, error)

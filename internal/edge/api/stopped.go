@@ -61,5 +61,8 @@ func (a *API) prospect(ctx context.Context, m known) (string, *StoppedView, erro
 	if v.Reason != "" {
 		words += " (" + v.Reason + ")"
 	}
+	if m.Progress().Taken > 0 {
+		return words + ". It was sent in part. The rest is sent once the stop is lifted, until " + clockWords(m.ValidUntil) + " at the latest; then it has failed.", v, err
+	}
 	return words + ". It is sent once the stop is lifted, until " + clockWords(m.ValidUntil) + " at the latest; then it expires.", v, err
 }

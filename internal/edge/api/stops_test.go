@@ -183,13 +183,18 @@ func TestAMessageSaysThatItIsStopped(t *testing.T) {
 	if one, listed := show(); one.Stopped != nil || listed.Stopped != nil {
 		t.Errorf("a delivered message is shown as stopped: %+v", one.Stopped)
 	}
-	w.store.message.State, w.store.message.Final = message.Pending, false
+	attempts := w.store.message.Attempts
+	w.store.message.State, w.store.message.Final, w.store.message.Attempts = message.Pending, false, nil
 	one, listed := show()
 	if one.Stopped == nil || *one.Stopped != (StoppedView{s.ID, s.Since, "ann", "wrong text"}) || listed.Stopped == nil || *listed.Stopped != *one.Stopped {
 		t.Errorf("a message that is held is shown with %+v and %+v", one.Stopped, listed.Stopped)
 	}
 	if !strings.Contains(one.Outlook, "ann") || !strings.Contains(one.Outlook, "wrong text") || !strings.Contains(one.Outlook, "expires") {
 		t.Errorf("the outlook is %q", one.Outlook)
+	}
+	w.store.message.Text.Parts, w.store.message.Attempts = 2, attempts
+	if one, _ := show(); one.Stopped == nil || !strings.Contains(one.Outlook, "The rest is sent once the stop is lifted") {
+		t.Errorf("of a message that was sent in part the outlook is %q", one.Outlook)
 	}
 	w.store.message.Purpose = "alert"
 	if one, _ := show(); one.Stopped != nil {

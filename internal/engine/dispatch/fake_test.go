@@ -42,7 +42,8 @@ type memory struct {
 	news     []store.News
 	validity map[ident.Message]bool
 	purse    flow.Purse
-	partial  int // so many claims say that they have not looked at every flow
+	stopped  bool // an emergency stop holds all that waits
+	partial  int  // so many claims say that they have not looked at every flow
 	expired  []ident.Message
 	changed  chan struct{} // closed and made anew after each change
 }
@@ -135,6 +136,9 @@ func (s *memory) Claim(_ context.Context, spec store.ClaimSpec) (store.Claims, e
 // waiting are the messages that are due, by flow.
 func (s *memory) waiting() map[int64][]*evidence.Case {
 	due := map[int64][]*evidence.Case{}
+	if s.stopped {
+		return due
+	}
 	for _, id := range s.order {
 		c := s.cases[id]
 		if _, ready := c.Schedule(0); c.State == message.Pending && ready <= now() {
@@ -158,7 +162,9 @@ func (s *memory) OpenAttempts(_ context.Context, spec store.OpenSpec, claims []s
 			}
 			owed := c.Owed(now(), spec.Together)
 			for _, part := range owed[:min(len(owed), max(cl.Most, 1))] {
-				opened = append(opened, openPart(c, cl, spec, part))
+				if part == 1 || !s.stopped {
+					opened = append(opened, openPart(c, cl, spec, part))
+				}
 			}
 		}
 	})

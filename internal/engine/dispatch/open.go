@@ -71,8 +71,9 @@ func (d *Dispatcher) open(ctx context.Context, batch []claim) {
 	d.afterOpening(claims, opened, deadlines)
 }
 
-// afterOpening gives back claims under which no other part could be opened: nothing has come of them, and somebody
-// may send the rest. Parts that do not wait for the first one go on at once.
+// afterOpening gives back claims under which nothing was opened: nothing has come of them, and somebody may send the
+// message, or its rest, in time: at once, or once a stop that holds it is lifted. Parts that do not wait for the first
+// one go on at once.
 func (d *Dispatcher) afterOpening(claims []store.Claimed, opened []store.Opened, deadlines map[ident.Message]time.Time) {
 	begun := map[ident.Message]bool{}
 	for _, o := range opened {
@@ -84,7 +85,7 @@ func (d *Dispatcher) afterOpening(claims []store.Claimed, opened []store.Opened,
 		}
 	}
 	for _, c := range claims {
-		if c.Most > 0 && !begun[c.Message] {
+		if !begun[c.Message] {
 			d.giveBack(c)
 		}
 	}

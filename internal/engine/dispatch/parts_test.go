@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/einmal/einmal/internal/domain/evidence"
 	"github.com/einmal/einmal/internal/domain/gsm"
 	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/ground/fault"
@@ -202,6 +203,73 @@ func TestPartsWithoutRoomAreGivenBack(t *testing.T) {
 	if f := s.cases[m].Fence; f != 2 {
 		t.Errorf("it was claimed %d times, want 2", f)
 	}
+}
+
+// Under an emergency stop the rest of a message in hand is given back, also where other parts of it are on their way or
+// it had just been claimed for its rest, and leaves once the stop is lifted.
+//
+// covers: D19, I3
+func TestAStopHoldsTheRest(t *testing.T) {
+	stop := func(s *memory, on bool) { s.change(func() { s.stopped = on }) }
+	t.Run("after the first", func(t *testing.T) {
+		s, p := newMemory(), newCarrier(10)
+		d := start(t, config(s, p))
+		m := s.putLong(16, 3)
+		first := p.parts(t, AttemptID(m, 1, 1))[0]
+		stop(s, true)
+		first.report(accepted)
+		s.awaitState(t, message.Pending, m)
+		stop(s, false)
+		d.Wake()
+		p.parts(t, AttemptID(m, 1, 2))[0].report(accepted)
+		p.parts(t, AttemptID(m, 1, 3))[0].report(accepted)
+		s.awaitState(t, message.Accepted, m)
+		s.wantAttempts(t, m, "1.1 accepted, 2.1 accepted, 3.1 accepted, ")
+	})
+	t.Run("between two", func(t *testing.T) {
+		s, p := newMemory(), newCarrier(1)
+		d := start(t, config(s, p))
+		m := s.putLong(16, 3)
+		p.parts(t, AttemptID(m, 1, 1))[0].report(accepted)
+		second := p.parts(t, AttemptID(m, 1, 2))[0]
+		stop(s, true)
+		second.report(accepted)
+		s.awaitState(t, message.Pending, m)
+		stop(s, false)
+		d.Wake()
+		p.parts(t, AttemptID(m, 1, 3))[0].report(accepted)
+		s.awaitState(t, message.Accepted, m)
+		s.wantAttempts(t, m, "1.1 accepted, 2.1 accepted, 3.1 accepted, ")
+	})
+	t.Run("claimed for its rest", func(t *testing.T) {
+		s, p := newMemory(), newCarrier(10)
+		m := s.putLong(16, 2)
+		s.cases[m].Attempts = []evidence.Attempt{{Attempt: 1, Part: 1, Outcome: message.OutcomeAccepted, Reference: -1}}
+		claimed, hold := make(chan struct{}), make(chan struct{})
+		s.hold["OpenAttempts"] = hold
+		s.fail = func(method string, n int) error {
+			if method == "Claim" && n == 2 { // the first one was handed on
+				close(claimed)
+			}
+			return nil
+		}
+		d := start(t, config(s, p))
+		<-claimed
+		stop(s, true)
+		close(hold)
+		s.awaitState(t, message.Pending, m)
+		stop(s, false)
+		d.Wake()
+		p.parts(t, AttemptID(m, 1, 2))[0].report(accepted)
+		s.awaitState(t, message.Accepted, m)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, n := range s.news {
+			if n.Kind == evidence.LeaseEnded {
+				t.Error("it was given back by the end of its lease alone")
+			}
+		}
+	})
 }
 
 // A store that cannot open the rest leaves it to the next claim.

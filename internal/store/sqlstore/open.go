@@ -95,9 +95,14 @@ func (t *tx) openAttempts(ctx context.Context, spec store.OpenSpec, claims []sto
 	if err != nil {
 		return nil, err
 	}
-	lost := &rows{} // references of claims that are lost
+	// After the messages were locked: the later a stop is read, the better.
+	held, err := t.heldFlows(ctx, spec.Connection, drafts)
+	if err != nil {
+		return nil, err
+	}
+	lost := &rows{} // references of claims that are lost, and of parts that wait
 	opened := slices.DeleteFunc(drafts, func(o store.Opened) bool {
-		if lawful[partKey{o.Message, o.Attempt, o.Part}] {
+		if lawful[partKey{o.Message, o.Attempt, o.Part}] && !(o.Part > 1 && held[o.Flow]) {
 			return false
 		}
 		if o.Reference >= 0 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 
 	"github.com/einmal/einmal/internal/domain/flow"
 	"github.com/einmal/einmal/internal/ground/chaos"
@@ -17,6 +18,7 @@ const stopColumns = `id, connection, tenant, purpose, at, owner, person, reason,
 
 var (
 	claimStops = define(`select connection, tenant, purpose from stop where lifted_at = 0 and connection in (0, {1})`)
+	purposesOf = define(`select f.id, f.purpose from {rows id int} cross join flow f where f.id = r.id`)
 	insertStop = define(`insert into stop (id, connection, tenant, purpose, at, owner, person, reason, caller, lifted_at, lifted_by, lifted_reason, lifted_caller)
 		select {1}, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}, 0, {10}, {10}, {10} where true on conflict do nothing`)
 	findStop = define(`select ` + stopColumns + ` from stop
@@ -128,15 +130,20 @@ func (s *Store) CountFlows(ctx context.Context, at flow.Scope) (n int, err error
 	return n, unavailable(err)
 }
 
-// heed marks what a stop holds, and returns how many flows with work that is due those are.
-func (t *tx) heed(ctx context.Context, connection int64, seen []sight) (stopped int, err error) {
-	var stops []flow.Scope
+// inForce are the stops that may hold something of a connection.
+func (t *tx) inForce(ctx context.Context, connection int64) (stops []flow.Scope, err error) {
 	err = t.query(ctx, claimStops, nil, func(res *sql.Rows) error {
 		var s flow.Scope
 		err := res.Scan(&s.Connection, &s.Tenant, &s.Purpose)
 		stops = append(stops, s)
 		return err
 	}, connection)
+	return stops, err
+}
+
+// heed marks what a stop holds, and returns how many flows with work that is due those are.
+func (t *tx) heed(ctx context.Context, connection int64, seen []sight) (stopped int, err error) {
+	stops, err := t.inForce(ctx, connection)
 	for i := range seen {
 		for _, s := range stops {
 			if one := &seen[i]; !one.Held && s.Holds(one.place(), one.purpose) {
@@ -146,4 +153,33 @@ func (t *tx) heed(ctx context.Context, connection int64, seen []sight) (stopped 
 		}
 	}
 	return stopped, err
+}
+
+// heldFlows are the flows of later parts of long messages that a stop holds: those parts are not on their way yet,
+// and wait like what was never claimed. Where there are none, or no stop is in force, no flow is read.
+func (t *tx) heldFlows(ctx context.Context, connection int64, drafts []store.Opened) (map[int64]bool, error) {
+	flows, listed := &rows{}, map[int64]bool{}
+	for _, o := range drafts {
+		if o.Part > 1 && !listed[o.Flow] {
+			listed[o.Flow] = true
+			flows.add(o.Flow)
+		}
+	}
+	if len(listed) == 0 {
+		return nil, nil
+	}
+	stops, err := t.inForce(ctx, connection)
+	if err != nil || len(stops) == 0 {
+		return nil, err
+	}
+	held := map[int64]bool{}
+	return held, t.query(ctx, purposesOf, flows, func(res *sql.Rows) error {
+		var (
+			id      int64
+			purpose string
+		)
+		err := res.Scan(&id, &purpose)
+		held[id] = slices.ContainsFunc(stops, func(s flow.Scope) bool { return s.Holds(flow.PlaceOf(id), purpose) })
+		return err
+	})
 }

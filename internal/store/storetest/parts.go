@@ -20,6 +20,7 @@ func testParts(t *testing.T, h Harness) {
 		"InOrder": testPartsInOrder, "AfterACrash": testPartsAfterACrash, "FenceAndLease": testPartsFenceAndLease,
 		"OneFence": testPartsAtOneFence, "Again": testPartAgain, "Gate": testPartsGate, "Together": testPartsTogether,
 		"Failed": testPartsFailed, "LostCommit": testPartsLostCommit, "Rates": testPartsKeepRates, "Receipts": testPartsReceipts,
+		"Stopped": testPartsStopped,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
