@@ -158,13 +158,9 @@ func (w *world) run(args ...string) {
 // settleAfter waits until nothing is pending or being sent, and what was sent since is known.
 func (w *world) settleAfter(back clock.Micros) {
 	w.Helper()
-	for end := time.Now().Add(time.Minute + lease); time.Now().Before(end); <-time.After(250 * time.Millisecond) {
-		ledger := slices.DeleteFunc(w.readLedger(), func(e simulator.Entry) bool { return clock.FromTime(e.At) <= back })
-		if w.settledBy(ledger) {
-			return
-		}
-	}
-	w.Error("not everything was settled in time")
+	w.settleBy(func() string {
+		return w.owedOf(slices.DeleteFunc(w.readLedger(), func(e simulator.Entry) bool { return clock.FromTime(e.At) <= back }))
+	})
 }
 
 // checkRestored holds what clients know, the store and the ledger against each other, with what the restore explains.

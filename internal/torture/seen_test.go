@@ -41,26 +41,31 @@ type shownException struct {
 // told is which exceptions there are, by their receipt's message id and kind.
 type told map[string]int
 
-// settled reports whether nothing is pending or being sent, every receipt of the message centre is known, and whatever
-// only a person can settle waits for one.
-func (w *world) settled() bool { return w.settledBy(w.readLedger()) }
+// owed is what is not settled yet: something is pending or being sent, a receipt of the message centre is not known, or
+// what only a person can settle waits for nobody. Nothing: all is settled.
+func (w *world) owed() string { return w.owedOf(w.readLedger()) }
 
-// settledBy is settled as far as these lines of the ledger go.
-func (w *world) settledBy(ledger []simulator.Entry) bool {
+// owedOf is owed as far as these lines of the ledger go.
+func (w *world) owedOf(ledger []simulator.Entry) string {
 	messages, ok := listed[shown](w.load, "/v1/messages")
+	if !ok {
+		return "an answer to what messages there are"
+	}
 	reported := map[string]bool{}
 	for _, m := range messages {
-		ok = ok && m.State != message.Pending.String() && m.State != message.Sending.String()
+		if m.State == message.Pending.String() || m.State == message.Sending.String() {
+			return "the end of " + m.ID + ", which is " + m.State
+		}
 		for _, a := range m.Attempts {
 			if a.ExternalID != nil {
 				reported[*a.ExternalID] = a.Reported != nil
 			}
 		}
 	}
-	if !ok {
-		return false
-	}
 	stored, told, ok := w.receipts()
+	if !ok {
+		return "an answer to what receipts there are"
+	}
 	odd := 0
 	for _, e := range ledger {
 		if e.Outcome != simulator.Accepted {
@@ -69,12 +74,30 @@ func (w *world) settledBy(ledger []simulator.Entry) bool {
 		if check.Unreadable(e.Destination) {
 			odd++
 		}
-		ok = ok && told.about(e.MessageID) >= w.conflicts(&e)
-		for i, d := range check.Reports(e.Destination) {
-			ok = ok && stored[e.MessageID+" "+d.String()] && (i > 0 || reported[e.MessageID] || told.about(e.MessageID) > 0)
+		if missing := w.owedTo(&e, stored, told, reported[e.MessageID]); missing != "" {
+			return missing + " about line " + e.MessageID
 		}
 	}
-	return ok && told[" "+string(exception.Unreadable)] >= odd
+	if told[" "+string(exception.Unreadable)] < odd {
+		return "an exception about a receipt that cannot be read"
+	}
+	return ""
+}
+
+// owedTo is what is not known yet about a part that was taken.
+func (w *world) owedTo(e *simulator.Entry, stored map[string]bool, told told, reported bool) string {
+	if told.about(e.MessageID) < w.conflicts(e) {
+		return "an exception"
+	}
+	for i, d := range check.Reports(e.Destination) {
+		switch {
+		case !stored[e.MessageID+" "+d.String()]:
+			return "a receipt that says " + d.String()
+		case i == 0 && !reported && told.about(e.MessageID) == 0:
+			return "the effect of a receipt"
+		}
+	}
+	return ""
 }
 
 // conflicts is how many exceptions a taken part has at least.

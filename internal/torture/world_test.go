@@ -189,14 +189,19 @@ func (w *world) stop(p *process) {
 // centre reports is known. After the time that the promises allow it goes on, and the check will say what is wrong.
 func (w *world) settle() {
 	w.Helper()
-	deadline := time.Now().Add(time.Minute + lease)
-	for time.Now().Before(deadline) {
-		if w.settled() {
+	w.settleBy(w.owed)
+}
+
+// settleBy waits until nothing is owed.
+func (w *world) settleBy(owed func() string) {
+	w.Helper()
+	var missing string
+	for end := time.Now().Add(time.Minute + lease); time.Now().Before(end); <-time.After(250 * time.Millisecond) { // the API is how anybody learns of it
+		if missing = owed(); missing == "" {
 			return
 		}
-		<-time.After(250 * time.Millisecond) // the API is how anybody learns of it
 	}
-	w.Error("not everything was settled in time")
+	w.Error("not everything was settled in time, waited for " + missing)
 }
 
 func (w *world) readLedger() []simulator.Entry {
