@@ -71,7 +71,10 @@ func (w *world) lean(point chaos.Point) {
 	case chaos.DecideInserted, chaos.DecideCommitted, chaos.AnswersWritten, chaos.AnswersCommitted:
 		w.load.nameless = true
 	case chaos.RestCommitted: // the first part is often unknown until its receipt says more
-		w.load.long, w.load.endings = true, []string{"00", "00", "03", "04", "04", "05", "09", "12"}
+		// Each part that is answered with a cut keeps everything from the connection for more than a second.
+		w.load.long, w.load.endings = true, []string{
+			"00", "00", "00", "00", "00", "00", "00", "00", "00", "03", "03", "03", "04", "04", "04", "04", "04", "04", "05", "05", "09", "09", "12",
+		}
 	case chaos.ResolveWritten, chaos.ResolveCommitted:
 		w.load.endings = []string{"00", "04", "08", "08", "11"}
 	}
