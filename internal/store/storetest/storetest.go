@@ -119,6 +119,7 @@ var exceptionTests = map[string]func(*testing.T, Harness){
 	"ResolveUnmatched":     testResolveUnmatched,
 	"ResolveCandidates":    testResolveCandidates,
 	"ResolveSilentPart":    testResolveSilentPart,
+	"AnswerAfterAttaching": testAnswerAfterAttaching,
 	"ResolveRace":          testResolveRace,
 	"ExceptionSettles":     testExceptionSettlesItself,
 	"ContradictionOnce":    testContradictionOnce,
