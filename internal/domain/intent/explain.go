@@ -2,6 +2,7 @@ package intent
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -54,7 +55,7 @@ func explainRepeat(r *Request, held match, sameText bool, now clock.Micros) stri
 	case !sameText && sent:
 		b.WriteString(" The text of this request differs from the one that was taken.")
 	case !sameText:
-		b.WriteString(" The text of this request differs from the one that was taken: it was not sent. If it is meant as another message, give the event another version.")
+		fmt.Fprintf(&b, " The text of this request differs from the one that was taken: it was not sent. If it is meant as another message, give %s.", another(held.purpose))
 	}
 	if sent {
 		b.WriteString(explainMonitor(r, held.purpose))
@@ -100,6 +101,20 @@ func keyWords(p policy.Purpose) string {
 	}
 	last := len(words) - 1
 	return strings.Join(words[:last], ", ") + " and " + words[last]
+}
+
+// another says what would make a request another intent of the purpose: the event's version if the key has one, else
+// what names the intent.
+func another(p policy.Purpose) string {
+	if slices.Contains(p.Key, policy.KeyEventVersion) {
+		return "the event another version"
+	}
+	for _, part := range p.Key {
+		if part != policy.KeySender {
+			return "it another " + partWords[part]
+		}
+	}
+	return "it another event" // no policy has such a key
 }
 
 // standing says in which state a message is, and since when.
