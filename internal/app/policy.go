@@ -51,7 +51,7 @@ func (c Config) readPolicy() (store.PolicyVersion, error) {
 	}
 	p, wrong := policy.Parse(file, source)
 	if wrong != nil {
-		return store.PolicyVersion{}, fmt.Errorf("the file has %d wrong places:\n%w", len(wrong), wrong)
+		return store.PolicyVersion{}, fmt.Errorf("wrong places in the file: %d\n%w", len(wrong), wrong)
 	}
 	if p.Name == policy.Builtin().Name {
 		return store.PolicyVersion{}, fmt.Errorf("%s is the name of the gateway's own policy: give yours another name", p.Name)

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -11,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/einmal/einmal/internal/domain/policy"
+	"github.com/einmal/einmal/internal/domain/trial"
 	"github.com/einmal/einmal/internal/edge/api"
 )
 
@@ -136,9 +138,14 @@ func (c *policyApplyCmd) Run(ctx context.Context, env *Env) error {
 	if err != nil {
 		return err
 	}
-	if _, wrong := policy.Parse(c.name(), source); wrong != nil {
+	p, wrong := policy.Parse(c.name(), source)
+	if wrong != nil {
 		showWrong(env, wrong)
 		return errWrongFile(wrong)
+	}
+	if results := trial.Run(p); failures(results) > 0 { // the gateway says so too, in fewer words
+		showTests(env, c.name(), p, results)
+		return errFailedTests(results)
 	}
 	gateway, err := c.client(env)
 	if err != nil {
@@ -184,6 +191,9 @@ func (c *policyShowCmd) Run(ctx context.Context, env *Env) error {
 	}
 	var p api.OnePolicyView
 	raw, err := gateway.get(ctx, "/v1/policies/"+url.PathEscape(c.Version), &p)
+	if f := (*failure)(nil); errors.As(err, &f) && f.code == exitNotFound {
+		f.next = "einmal policy list"
+	}
 	if err != nil {
 		return err
 	}

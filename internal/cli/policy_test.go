@@ -130,6 +130,14 @@ func TestPolicyTest(t *testing.T) {
 	if code != exitDone || !strings.Contains(out, "all of them pass") {
 		t.Errorf("%d %s%s", code, out, errs)
 	}
+	numbered := file(t, shop+strings.Replace(shopTests, "id: A-1}}", "id: 12}}", 1))
+	if code, out, _ = m.run("policy", "test", numbered); code != exitFailed || !strings.Contains(out, "because   "+numbered+":11:46: event.id: the API takes a string, not a number: put it in quotes") {
+		t.Errorf("%d %s", code, out)
+	}
+	code, out, _ = m.run("policy", "test", "--json", numbered)
+	if code != exitFailed || !strings.Contains(out, `"wrong":[{"line":11,"column":46,"member":"event.id","detail":"the API takes a string`) {
+		t.Errorf("%d %s", code, out)
+	}
 	if code, _, errs = m.run("policy", "test", file(t, shop)); code != exitFailed || !strings.Contains(errs, "has no tests") {
 		t.Errorf("%d %s", code, errs)
 	}
@@ -163,6 +171,10 @@ func TestPolicyApply(t *testing.T) {
 	if code != exitFailed || sent != nil || !strings.Contains(out, "not a duration") {
 		t.Errorf("a wrong file: %d %s %v", code, out, sent)
 	}
+	code, out, errs = m.run("policy", "apply", file(t, shop+shopTests))
+	if code != exitFailed || sent != nil || !strings.Contains(out, "FAIL  after a quarter of an hour") || !strings.Contains(errs, "1 of 2 tests failed") {
+		t.Errorf("a file whose tests fail: %d %s%s %v", code, out, errs, sent)
+	}
 }
 
 func TestPolicyShowAndList(t *testing.T) {
@@ -189,8 +201,8 @@ func TestPolicyShowAndList(t *testing.T) {
 	if code != exitDone || !strings.Contains(out, "shop@7     2026-12-31 10:00:00.000  yes       ann") || !strings.Contains(out, "builtin@1  -                        -") || !strings.Contains(out, "there are more") {
 		t.Errorf("%d %s", code, out)
 	}
-	if code, _, _ := m.run("policy", "show", "shop@8"); code != exitNotFound {
-		t.Error(code)
+	if code, _, errs := m.run("policy", "show", "shop@8"); code != exitNotFound || !strings.Contains(errs, "next: einmal policy list") {
+		t.Errorf("%d %s", code, errs)
 	}
 }
 

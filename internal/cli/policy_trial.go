@@ -60,24 +60,31 @@ func (c *policyTestCmd) Run(env *Env) error {
 			next: "write some, as docs/policies.md shows"}
 	}
 	results := trial.Run(p)
-	failed := 0
+	if c.JSON {
+		err = c.printJSON(env, p, results)
+	} else {
+		showTests(env, c.name(), p, results)
+	}
+	if err == nil && failures(results) > 0 {
+		err = errFailedTests(results)
+	}
+	return err
+}
+
+func failures(results []trial.Result) (failed int) {
 	for i := range results {
 		if results[i].Failed() {
 			failed++
 		}
 	}
-	if c.JSON {
-		err = c.printJSON(env, p, results, failed)
-	} else {
-		c.show(env, p, results, failed)
-	}
-	if err == nil && failed > 0 {
-		err = &failure{code: exitFailed, text: fmt.Sprintf("%d of %s failed", failed, count(len(results), "test"))}
-	}
-	return err
+	return failed
 }
 
-func (c *policyTestCmd) printJSON(env *Env, p *policy.Policy, results []trial.Result, failed int) error {
+func errFailedTests(results []trial.Result) error {
+	return &failure{code: exitFailed, text: fmt.Sprintf("%d of %s failed", failures(results), count(len(results), "test"))}
+}
+
+func (c *policyTestCmd) printJSON(env *Env, p *policy.Policy, results []trial.Result) error {
 	all := make([]testResult, len(results))
 	for i, r := range results {
 		all[i] = testResult{Name: r.Test.Name, Line: r.Test.Line, OK: !r.Failed(), Differences: []testDifference{}}
@@ -90,11 +97,11 @@ func (c *policyTestCmd) printJSON(env *Env, p *policy.Policy, results []trial.Re
 		Policy string       `json:"policy"`
 		OK     bool         `json:"ok"`
 		Tests  []testResult `json:"tests"`
-	}{c.name(), p.ID(), failed == 0, all})
+	}{c.name(), p.ID(), failures(results) == 0, all})
 }
 
-// show lists the tests, and under each what came out otherwise, at which line and why.
-func (c *policyTestCmd) show(env *Env, p *policy.Policy, results []trial.Result, failed int) {
+// showTests lists the tests, and under each what came out otherwise, at which line and why.
+func showTests(env *Env, file string, p *policy.Policy, results []trial.Result) {
 	s := env.style()
 	_, _ = fmt.Fprintf(env.Stdout, "%s: %s\n", p.ID(), count(len(results), "test"))
 	for _, r := range results {
@@ -103,22 +110,27 @@ func (c *policyTestCmd) show(env *Env, p *policy.Policy, results []trial.Result,
 			mark = s.bad("FAIL")
 		}
 		_, _ = fmt.Fprintf(env.Stdout, "  %s  %s\n", mark, clean(r.Test.Name))
-		for _, d := range r.Differences {
-			what := "news"
-			if d.Send > 0 {
-				what = fmt.Sprintf("request %d", d.Send)
-			}
-			_, _ = fmt.Fprintf(env.Stdout, "        %s %s\n          expected  %s\n          came out  %s\n",
-				s.bold(fmt.Sprintf("%s:%d:", clean(c.name()), d.Line)), what, clean(d.Want), clean(d.Got))
-			for _, m := range d.Wrong { // a line for each, as compilers write, so that editors find the place
-				_, _ = fmt.Fprintf(env.Stdout, "          because   %s %s: %s\n", s.bold(fmt.Sprintf("%s:%d:%d:", clean(c.name()), m.Line, m.Column)), clean(m.Member), clean(m.Detail))
-			}
-			if len(d.Wrong) == 0 {
-				_, _ = fmt.Fprintf(env.Stdout, "          because   %s\n", clean(d.Why))
-			}
+		for i := range r.Differences {
+			showDifference(env, file, &r.Differences[i])
 		}
 	}
-	if failed == 0 {
+	if failures(results) == 0 {
 		_, _ = fmt.Fprintln(env.Stdout, s.good("all of them pass"))
+	}
+}
+
+func showDifference(env *Env, file string, d *trial.Difference) {
+	s, what := env.style(), "news"
+	if d.Send > 0 {
+		what = fmt.Sprintf("request %d", d.Send)
+	}
+	_, _ = fmt.Fprintf(env.Stdout, "        %s %s\n          expected  %s\n          came out  %s\n",
+		s.bold(fmt.Sprintf("%s:%d:", clean(file), d.Line)), what, clean(d.Want), clean(d.Got))
+	for _, m := range d.Wrong { // a line for each, as compilers write, so that editors find the place
+		_, _ = fmt.Fprintf(env.Stdout, "          because   %s %s: %s\n",
+			s.bold(fmt.Sprintf("%s:%d:%d:", clean(file), m.Line, m.Column)), clean(m.Member), clean(m.Detail))
+	}
+	if len(d.Wrong) == 0 {
+		_, _ = fmt.Fprintf(env.Stdout, "          because   %s\n", clean(d.Why))
 	}
 }

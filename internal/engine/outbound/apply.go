@@ -54,7 +54,7 @@ func failedTests(failures []string) error {
 		return nil
 	}
 	f := fault.Wrap(errors.New(strings.Join(failures, "\n")), fault.Invalid,
-		"%d of the policy file's expectations do not come out as they say; nothing was changed", len(failures))
+		"expectations of the policy file that do not come out as they say: %d; nothing was changed", len(failures))
 	for _, line := range failures[:min(len(failures), maxFailures)] {
 		f.Fields = append(f.Fields, fault.Field{Pointer: "#/source", Detail: line})
 	}
@@ -100,7 +100,7 @@ func (s *Service) ApplyPolicy(ctx context.Context, file string, source []byte, b
 // wrongFile tells every wrong place of a file. Unlike other faults it repeats words of the file: it is the operator's
 // own, and says what to change.
 func wrongFile(wrong policy.Errors) error {
-	f := fault.Wrap(wrong, fault.Invalid, "the policy file has %d wrong places; nothing was changed", len(wrong))
+	f := fault.Wrap(wrong, fault.Invalid, "wrong places in the policy file: %d; nothing was changed", len(wrong))
 	for _, e := range wrong {
 		f.Fields = append(f.Fields, fault.Field{Pointer: "#/source", Detail: fmt.Sprintf("line %d, column %d: %s", e.Line, e.Column, e.Message)})
 	}
