@@ -110,7 +110,7 @@ func (w *world) killUnderLoad(point chaos.Point, intents int) {
 		w.load.paced(most, rest, p.over)
 	}, rest, allActs...)
 	p.died(orphanIn)
-	w.faults++
+	w.killed(p)
 }
 
 // killOperator has a gateway killed in the middle of what an operator does. The policy that a node brings is one of
@@ -120,7 +120,7 @@ func (w *world) killOperator(point chaos.Point, does act) {
 	p := w.start("node", fmt.Sprintf("%s:%d", point, 1+w.load.rng.IntN(passes[point])))
 	w.operator.beside(func() { w.load.paced(most, rest, p.over) }, rest, does)
 	p.died(orphanIn)
-	w.faults++
+	w.killed(p)
 }
 
 // killSweep has a gateway killed that finds what another one left behind. First one is killed with messages in
@@ -134,7 +134,7 @@ func (w *world) killSweep(intents int) {
 	p := w.start("node", string(chaos.SweepSelected)+":1")
 	w.load.until(intents, p.over)
 	p.died(2 * orphanIn)
-	w.faults++
+	w.killed(p)
 }
 
 // killRelease has whoever releases a restored store killed: the gateway that was asked to, or the command that works on
@@ -151,7 +151,7 @@ func (w *world) killRelease(p *process, point chaos.Point) *process {
 			"--config", filepath.Join(w.dir, "node.yaml"), "--by", "torture", "--reason", "torture")
 	}
 	p.died(patience)
-	w.faults++
+	w.killed(p)
 	p = w.start("node", "")
 	again := launch(w.T, "the release again", []string{"EINMAL_KEY=" + w.load.key}, "restored", "--reason", "torture", "--url", w.load.url)
 	<-again.ended // it is refused where the first one has ended by itself meanwhile
@@ -173,5 +173,5 @@ func (w *world) killShutdown(intents int) {
 	w.load.paced(most, rest, p.over)
 	<-told
 	p.died(patience)
-	w.faults++
+	w.killed(p)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/einmal/einmal/internal/domain/evidence"
 	"github.com/einmal/einmal/internal/domain/message"
+	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/torture/check"
 )
 
@@ -58,7 +59,7 @@ func (w *world) killAnytime() {
 	}, rest, allActs...)
 	<-dead
 	p.died(patience)
-	w.faults++
+	w.killed(p)
 }
 
 // A gateway is stopped for longer than its leases, and goes on as if nothing had happened: answers that came
@@ -76,6 +77,7 @@ func TestPausedGateway(t *testing.T) {
 			w.load.paced(pausedIntents, rest, first.over)
 		}()
 		w.await("some messages to be sent", func() bool { return len(w.readLedger()) > window })
+		paused := clock.FromTime(time.Now())
 		w.centre.signal(syscall.SIGSTOP)
 		more := make(chan struct{})
 		go func() { // at once: the first of them is not waited for as long as a busy machine takes for a window
@@ -86,7 +88,6 @@ func TestPausedGateway(t *testing.T) {
 		w.await("messages without an answer", func() bool { return w.load.count(message.Sending) >= window/2 })
 		first.signal(syscall.SIGSTOP)
 		w.centre.signal(syscall.SIGCONT)
-		w.faults++
 		resumed := time.After(orphanIn + time.Second)
 		if w.engine.shared {
 			w.copyKeys("node", "other")
@@ -94,6 +95,7 @@ func TestPausedGateway(t *testing.T) {
 		}
 		<-resumed
 		first.signal(syscall.SIGCONT)
+		w.faults = append(w.faults, check.Fault{From: paused, To: clock.FromTime(time.Now())})
 		<-sent
 		<-more
 		w.load.repeat()

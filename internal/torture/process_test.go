@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/einmal/einmal/internal/ground/clock"
 )
 
 // patience is how long a process may take to say that it is ready, or to end after it was told to.
@@ -21,6 +23,7 @@ type process struct {
 	cmd   *exec.Cmd
 	out   output
 	ended chan struct{} // closed when it has ended
+	at    clock.Micros  // when it had ended
 }
 
 // launch starts the program.
@@ -38,6 +41,7 @@ func launch(t *testing.T, name string, env []string, args ...string) *process {
 	go func() {
 		defer close(p.ended)
 		_ = p.cmd.Wait() // how it ended is in its state
+		p.at = clock.FromTime(time.Now())
 	}()
 	t.Cleanup(p.cleanUp)
 	return p

@@ -39,12 +39,9 @@ var engines = map[string]func(t *testing.T, data string) engine{
 }
 
 const (
-	window = 8 // submissions without an answer at the same time
-	// openAtOnce is how many attempts a kill may find open: a window on the wire, and as many that were answered and
-	// whose answers are on their way to the store.
-	openAtOnce = 2 * window
-	answerIn   = 1 * time.Second // response_timeout
-	lease      = 2 * time.Second // of a claim and of a bind slot, as the gateway has it
+	window   = 8               // submissions without an answer at the same time
+	answerIn = 1 * time.Second // response_timeout
+	lease    = 2 * time.Second // of a claim and of a bind slot, as the gateway has it
 	// orphanIn is after which time at the latest an attempt of a dead gateway is called unknown: it waits for
 	// answers as long as the worker would have, and the sweep comes by every second.
 	orphanIn = answerIn + 2*lease + time.Second
@@ -62,7 +59,7 @@ type world struct {
 	gateway  []*process // all that were started
 	load     *load
 	operator *operator
-	faults   int          // kills and pauses so far
+	faults   []check.Fault
 	over     clock.Micros // since when no fault is injected
 	stopped  clock.Micros // when the last gateway was told to stop
 	restores []check.Restore
@@ -242,7 +239,7 @@ func (w *world) read() *check.History {
 	identity := secret.NewIdentity(keys.Identity)
 	h.Keyer = func(form []byte) intent.Key { return identity.Key(form) }
 	h.Ledger, h.Acts, h.Restores, h.FaultsOver, h.Stopped = w.readLedger(), w.operator.acts, w.restores, w.over, w.stopped
-	h.Echo, h.Together, h.Lease, h.MayBeUnknown = w.echo, w.send == "together", lease, (w.faults+w.cuts(h.Ledger))*openAtOnce
+	h.Echo, h.Together, h.Lease, h.Faults = w.echo, w.send == "together", lease, w.faults
 	s, err := w.engine.open()
 	must(w, err)
 	defer func() { must(w, s.Close()) }()
@@ -254,15 +251,8 @@ func (w *world) read() *check.History {
 	return h
 }
 
-// cuts is how often the message centre may have cut the connection while other messages were under way on it.
-func (w *world) cuts(ledger []simulator.Entry) (n int) {
-	for _, e := range ledger {
-		if check.Cuts(e.Destination) {
-			n++
-		}
-	}
-	return n
-}
+// killed notes when a process was killed.
+func (w *world) killed(p *process) { w.faults = append(w.faults, check.Fault{From: p.at, To: p.at}) }
 
 // tell says what the run was about, so that one that tests nothing is seen.
 func (w *world) tell(h *check.History) {

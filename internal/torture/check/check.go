@@ -78,13 +78,11 @@ type History struct {
 	Feed        map[FeedEvent]int // how often each event is in the feed
 
 	// Ledger is what the message centre did, in its order.
-	Ledger []simulator.Entry
-	// MayBeUnknown is for how many messages the faults injected may have lost the answer for good, beside those
-	// that the message centre itself leaves without one: the attempts that were open at a kill, summed up.
-	MayBeUnknown int
-	FaultsOver   clock.Micros // since when no fault is injected
-	Stopped      clock.Micros // when the last gateway was told to stop
-	Restores     []Restore
+	Ledger     []simulator.Entry
+	Faults     []Fault      // those injected; cuts are in the ledger
+	FaultsOver clock.Micros // since when no fault is injected
+	Stopped    clock.Micros // when the last gateway was told to stop
+	Restores   []Restore
 
 	index *index // see find
 }
@@ -105,7 +103,7 @@ type Invariant struct {
 func Invariants() []Invariant {
 	return []Invariant{
 		{"I1", I1AckedExists}, {"I1", I1ActsStand}, {"I2", I2OneMessage}, {"I3", I3OneAccept}, {"I4", I4LedgerIsKnown},
-		{"I5", I5NoBlindRetry}, {"I6", I6NothingStuck}, {"I7", I7NothingFalse}, {"I7", I7WholeTexts}, {"I8", I8HistoriesAreWhole},
+		{"I5", I5NoBlindRetry}, {"I6", I6NothingStuck}, {"I7", I7NothingFalse}, {"I7", I7UnknownHasAReason}, {"I7", I7WholeTexts}, {"I8", I8HistoriesAreWhole},
 		{"I9", I9OneAttemptOneAccept}, {"I11", I11AllOrNone}, {"I11", I11Runs}, {"I13", I13ReceiptsHaveEffect},
 		{"I13", I13ExceptionsAreTrue}, {"I16", I16InTime}, {"I19", I19NoJumpUnseen}, {"I19", I19NothingAgain},
 		{"D6", D6InForce}, {"D19", D19StopsHold},

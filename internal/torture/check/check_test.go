@@ -6,6 +6,7 @@ import (
 
 	"github.com/einmal/einmal/internal/domain/evidence"
 	"github.com/einmal/einmal/internal/domain/exception"
+	"github.com/einmal/einmal/internal/domain/flow"
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/ground/ident"
@@ -68,8 +69,14 @@ var broken = map[string]struct {
 	"a rejected message was accepted":   {"I7", func(h *check.History) { h.Ledger[2].Outcome = simulator.Accepted }},
 	"a delivered one was not":           {"I7", func(h *check.History) { h.Ledger[1].Outcome = simulator.Ignored }},
 	"an unknown without a fault":        {"I7", func(h *check.History) { h.Messages[2].Destination = "+12025550100" }},
-	"an event is missing":               {"I8", func(h *check.History) { h.Messages[0].Events = h.Messages[0].Events[1:] }},
-	"a step is not in the table":        {"I8", func(h *check.History) { h.Messages[1].Events[1].From = message.Accepted }},
+	"an unknown before the fault": {"I7", func(h *check.History) {
+		h.Messages[2].Destination, h.Faults = "+12025550100", []check.Fault{{From: start + minute, To: start + minute}}
+	}},
+	"an unknown after the fault": {"I7", func(h *check.History) {
+		h.Messages[2].Destination, h.Faults = "+12025550100", []check.Fault{{From: start - minute, To: start - minute}}
+	}},
+	"an event is missing":        {"I8", func(h *check.History) { h.Messages[0].Events = h.Messages[0].Events[1:] }},
+	"a step is not in the table": {"I8", func(h *check.History) { h.Messages[1].Events[1].From = message.Accepted }},
 	"a forbidden step": {"I8", func(h *check.History) {
 		step(h, h.Messages[1], evidence.EventOutcome, message.Rejected, message.Pending)
 	}},
@@ -108,6 +115,11 @@ var broken = map[string]struct {
 	"decided under a version after its end":  {"D6", func(h *check.History) { h.Decisions[0].At = start + 2*minute }},
 	"decided under no version":               {"D6", func(h *check.History) { h.Decisions[0].PolicyID = "q@1" }},
 	"sent under a stop":                      {"D19", func(h *check.History) { h.Stops[0].LiftedAt += minute }},
+	"a later part was sent under a stop": {"D19", func(h *check.History) {
+		m := h.Messages[3]
+		between := m.Attempts[1].OpenedAt - 5*second
+		h.Stops = append(h.Stops, store.Stop{ID: ident.NewStop(tenant), Scope: flow.Scope{Purpose: m.Purpose}, At: between, LiftedAt: start + minute})
+	}},
 	"sent under a stop of everything": {"D19", func(h *check.History) {
 		h.Stops[0].LiftedAt += minute
 		h.Stops[0].Scope.Purpose = ""
@@ -237,6 +249,33 @@ func TestBrokenHistories(t *testing.T) {
 	for _, i := range check.Invariants() {
 		if !seen[i.ID] {
 			t.Errorf("%s was never seen to fail", i.ID)
+		}
+	}
+}
+
+// What was under way at a kill, in a pause or at a cut may be unknown for good.
+//
+// covers: I7
+func TestUnknownByAFault(t *testing.T) {
+	for name, fault := range map[string]func(h *check.History, m *check.Message){
+		"a kill": func(h *check.History, m *check.Message) {
+			h.Faults = []check.Fault{{From: m.Events[1].At, To: m.Events[1].At}}
+		},
+		"a pause": func(h *check.History, _ *check.Message) { h.Faults = []check.Fault{{From: start, To: start + minute}} },
+		"a cut": func(h *check.History, m *check.Message) {
+			h.Ledger = append(h.Ledger, simulator.Entry{At: m.Attempts[0].OpenedAt.Time(), Destination: "12025550112"})
+		},
+	} {
+		h := sound()
+		m := h.Messages[2]
+		m.Destination = "+12025550100"
+		m.Events[1].Attempt, m.Events[1].Part = 1, 1
+		if found := check.I7UnknownHasAReason(h); len(found) != 1 {
+			t.Errorf("%s: without it, found %q", name, found)
+		}
+		fault(h, m)
+		if found := check.I7UnknownHasAReason(h); len(found) > 0 {
+			t.Errorf("%s: %q", name, found)
 		}
 	}
 }

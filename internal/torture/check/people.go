@@ -74,7 +74,7 @@ func D6InForce(h *History) []string {
 }
 
 // D19StopsHold checks that nothing of a stop's scope was begun while it was in force. What was claimed before may be
-// opened as long as its lease lasts, and the rest of a long message leaves with its first part.
+// opened as long as its lease lasts; later parts of a long message wait for the stop's end as well.
 func D19StopsHold(h *History) []string {
 	var f findings
 	for i := range h.Stops {
@@ -84,7 +84,7 @@ func D19StopsHold(h *History) []string {
 				continue
 			}
 			for _, a := range m.Attempts {
-				if a.Part == 1 && a.OpenedAt > s.At.Add(h.Lease) && (s.LiftedAt == 0 || a.OpenedAt < s.LiftedAt) {
+				if a.OpenedAt > s.At.Add(h.Lease) && (s.LiftedAt == 0 || a.OpenedAt < s.LiftedAt) {
 					f.add("attempt %d of %s was opened under the stop %s", a.Attempt.Attempt, m.ID, s.ID)
 				}
 			}

@@ -47,6 +47,7 @@ func (h *History) Doubted() (all, sent int) {
 // that were not over are for I19NothingAgain; intents, answers and receipts that the store has forgotten are nobody's.
 func (h *History) Rest() *History {
 	r := *h
+	r.Faults = h.faults() // also the cuts of lines that are left out
 	r.index, r.Messages, r.Acks, r.Cancelled, r.Decisions, r.Ledger, r.Receipts = nil, nil, nil, nil, nil, nil, nil
 	kept := map[ident.Message]bool{}
 	for _, m := range h.Messages {
