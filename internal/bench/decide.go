@@ -58,7 +58,9 @@ func (b *bench) decideInProcess(ctx context.Context) error {
 	}
 	b.add(ratio("decisions in process / bare batched insert of the same rows", batchedGoal, us, bare, all[0], all[1]),
 		ratio("decisions in process / one transaction a request", handGoal, us, hand, all[0], all[2]),
-		figure("rows that a decision writes", rows.perItem(b.Count+warmUp), "rows", nil))
+		figure("rows that a decision writes", rows.perItem(b.Count+warmUp), "rows", nil),
+		figure("bytes that a decision writes, indexes included", float64(rows.bytes)/float64(b.Count+warmUp), "bytes", nil),
+		figure("memory of this process at its most", ownMost(), "MiB", nil))
 	return nil
 }
 
@@ -76,6 +78,10 @@ func (b *bench) decisions(ctx context.Context) (got sample, made *copied, err er
 	if err != nil {
 		return got, nil, err
 	}
+	before, err := s.size(ctx)
+	if err != nil {
+		return got, nil, errors.Join(err, e.Close())
+	}
 	_, err = inParallel(ctx, callers, warmUp, func(i int) error { return e.decideOne(ctx, b.Count+i) })
 	if err == nil {
 		m := b.meter()
@@ -85,7 +91,7 @@ func (b *bench) decisions(ctx context.Context) (got sample, made *copied, err er
 	if err = errors.Join(err, e.Close()); err != nil {
 		return got, nil, err
 	}
-	made, err = s.copyOf(ctx, decisionTables)
+	made, err = s.leftSince(ctx, before, decisionTables)
 	return got, made, err
 }
 

@@ -61,7 +61,9 @@ func (b *bench) receipts(ctx context.Context) error {
 		goal = atLeast(leastOfReceipts)
 	}
 	b.add(ratio("receipts / bare batched insert of the same rows", goal, merge(ours.name, all[0]), merge(bare.name, all[1]), all[0], all[1]),
-		figure("rows that a receipt writes", rows.perItem(b.Count+warmUp), "rows", nil))
+		figure("rows that a receipt writes", rows.perItem(b.Count+warmUp), "rows", nil),
+		figure("bytes that a receipt writes, indexes included", float64(rows.bytes)/float64(b.Count+warmUp), "bytes", nil),
+		figure("memory of this process at its most", ownMost(), "MiB", nil))
 	return nil
 }
 
@@ -77,13 +79,17 @@ func (b *bench) receiptTurn(ctx context.Context) (got sample, made *copied, err 
 		return got, nil, err
 	}
 	numbers, err := e.accept(ctx, b.Count+warmUp)
+	var before size
+	if err == nil {
+		before, err = s.size(ctx)
+	}
 	if err == nil {
 		got, err = b.takeReceipts(ctx, e, numbers)
 	}
 	if err = errors.Join(err, e.Close()); err != nil {
 		return got, nil, err
 	}
-	made, err = s.copyOf(ctx, receiptTables)
+	made, err = s.leftSince(ctx, before, receiptTables)
 	return got, made, err
 }
 
@@ -96,25 +102,26 @@ func (b *bench) takeReceipts(ctx context.Context, e *engine, numbers []string) (
 	}
 	w := e.startReceipts(ctx)
 	defer func() { err = errors.Join(err, w.stop(ctx)) }()
-	if err := b.deliver(ctx, w, calls[:warmUp]); err != nil {
+	if _, err := b.deliver(ctx, w, calls[:warmUp]); err != nil {
 		return got, err
 	}
 	m := b.meter()
-	err = b.deliver(ctx, w, calls[warmUp:])
-	return m.stop(b.Count, nil), err
+	answered, err := b.deliver(ctx, w, calls[warmUp:])
+	return m.stop(b.Count, answered), err
 }
 
-// deliver gives the door calls over as many binds as there are writers.
-func (b *bench) deliver(ctx context.Context, w *receiptWorks, calls [][]byte) error {
+// deliver gives the door calls over as many binds as there are writers, and returns after which time each delivery
+// could be answered.
+func (b *bench) deliver(ctx context.Context, w *receiptWorks, calls [][]byte) ([]time.Duration, error) {
 	want := w.store.applied.Load() + int64(len(calls))
 	parts := (len(calls) + batchSize - 1) / batchSize
-	_, err := inParallel(ctx, b.writers(), parts, func(i int) error {
+	answered, err := inParallel(ctx, b.writers(), parts, func(i int) error {
 		return w.door.Take(ctx, events(calls[i*batchSize:min((i+1)*batchSize, len(calls))]))
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return b.until(ctx, "receipts", int(want), func() (int, error) { return int(w.store.applied.Load()), nil })
+	return answered, b.until(ctx, "receipts", int(want), func() (int, error) { return int(w.store.applied.Load()), nil })
 }
 
 // events reads what a message centre sent, as a bind does.

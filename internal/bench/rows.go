@@ -19,7 +19,10 @@ var decisionTables = []tableOf{
 }
 
 // copied are the rows of some tables.
-type copied struct{ tables []copiedTable }
+type copied struct {
+	tables []copiedTable
+	bytes  int64 // that the store grew by, indexes included
+}
 
 type copiedTable struct {
 	name    string
@@ -35,6 +38,19 @@ func (c *copied) perItem(items int) float64 {
 		n += len(t.rows)
 	}
 	return float64(n) / float64(items)
+}
+
+// leftSince is what is in whole tables, and by how much the store has grown.
+func (s *scratch) leftSince(ctx context.Context, before size, tables []tableOf) (*copied, error) {
+	after, err := s.size(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.copyOf(ctx, tables)
+	if err == nil {
+		c.bytes = after.bytes - before.bytes
+	}
+	return c, err
 }
 
 // copyOf reads whole tables.

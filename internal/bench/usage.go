@@ -66,6 +66,12 @@ func resident(pid int) (now, most float64) {
 	return now, most
 }
 
+// ownMost is the memory of this process at its most, in MiB: the clients', the gateway's parts, and the bare side's.
+func ownMost() float64 {
+	_, most := resident(os.Getpid())
+	return most
+}
+
 // server is a database server on this machine: its first process, which the others are children of.
 type server struct{ postmaster int }
 

@@ -31,10 +31,10 @@ func TestBenchesRun(t *testing.T) {
 			want []string // beginnings of lines, in order
 		}{
 			{"decide --count 300", []string{
-				"decisions in process / bare batched insert", "decisions in process / one transaction a request", "rows that a decision writes",
+				"decisions in process / bare batched insert", "decisions in process / one transaction a request", "rows that a decision writes", "bytes that a decision writes",
 				"new intents over HTTP / bare handler", "duplicates over HTTP / bare handler", "duplicates of few intents over HTTP / bare handler", "memory",
 			}},
-			{"receipts --count 300", []string{"receipts / bare batched insert", "rows that a receipt writes"}},
+			{"receipts --count 300", []string{"receipts / bare batched insert", "rows that a receipt writes", "bytes that a receipt writes"}},
 			{"latency --count 5 --pending 100 --every 5ms", []string{
 				"a code on the wire, idle, p50", "a claim of 20", "a claim that a code is in", "a code on the wire, 100 campaign messages pending, p50", "a code on the wire, 100 campaign messages pending, p99",
 			}},
