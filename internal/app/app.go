@@ -28,6 +28,7 @@ import (
 	"github.com/einmal/einmal/internal/ground/telemetry"
 	"github.com/einmal/einmal/internal/provider"
 	"github.com/einmal/einmal/internal/provider/simulator"
+	"github.com/einmal/einmal/internal/provider/smpp"
 	"github.com/einmal/einmal/internal/store"
 	"github.com/einmal/einmal/internal/store/mark"
 	"github.com/einmal/einmal/internal/store/sqlstore"
@@ -53,7 +54,7 @@ type App struct {
 	adminKey string
 
 	centre     *simulator.Server // nil: the connection is no simulator
-	carrier    provider.Provider
+	carrier    *smpp.Provider
 	outbound   *outbound.Service
 	dispatch   *dispatch.Dispatcher
 	sweeper    *dispatch.Sweeper

@@ -87,6 +87,11 @@ func TestWrongConfig(t *testing.T) {
 		"connections: {a: {kind: simulator, long: {most_parts: 256}}}":                                                                   "from 1 to 255",
 		"connections: {a: {kind: simulator, long: {joined_by: udh}}}":                                                                    "udh8, udh16, sar, payload",
 		"connections: {a: {kind: simulator, long: {send: at_once}}}":                                                                     "first_gates or together",
+		"connections: {a: {kind: simulator, addresses: {short_code: national}}}":                                                         "addresses.short_code: write alphanumeric (5/0)",
+		"connections: {a: {kind: simulator, addresses: {destination: 7/0}}}":                                                             "addresses.destination",
+		"connections: {a: {kind: simulator, addresses: {number: 01/1}}}":                                                                 "addresses.number",
+		"connections: {a: {kind: simulator, addresses: {short_code_digits: 9}}}":                                                         "from 1 to 8",
+		"connections: {a: {kind: simulator, addresses: {ton: 1}}}":                                                                       "ton",
 		"receipts: {grace: 5s}": "response_timeout",
 		"connections: {a: {kind: simulator}, b: {kind: simulator}}": "one connection",
 	} {

@@ -43,6 +43,9 @@ func (a *App) openConnection(ctx context.Context) (err error) {
 	if carrier.Receipts, err = c.cfg.Receipts.settings(); err != nil {
 		return err
 	}
+	if carrier.Addresses, err = c.cfg.Addresses.rules(); err != nil {
+		return err
+	}
 	c.reader = smpp.Reader{Receipts: carrier.Receipts}
 	if c.cfg.Kind == kindSimulator {
 		err = a.startSimulator(&carrier)
@@ -112,7 +115,7 @@ func (a *App) buildFlows(context.Context) error {
 			Together: c.cfg.Long.Send == sendTogether, OneReceipt: c.cfg.Receipts.Parts == receiptsOfFirst,
 			Rates: c.cfg.rates(),
 		},
-		Addressing:      smpp.Config{}.Addressing,
+		Addressing:      a.carrier.Addressing,
 		ResponseTimeout: time.Duration(c.cfg.ResponseTimeout), Committed: a.relay.Wake, Log: a.log, Metrics: dispatched,
 	})
 	brought, err := a.cfg.readPolicy()

@@ -53,7 +53,8 @@ type TONNPI struct{ TON, NPI uint8 }
 type AddressRules struct {
 	Alphanumeric TONNPI
 	ShortCode    TONNPI
-	Number       TONNPI
+	Number       TONNPI // a sender that is a number
+	Destination  TONNPI
 	// ShortCodeDigits is the largest number of digits of a sender without a plus sign that is a short code.
 	ShortCodeDigits int
 }
@@ -63,6 +64,7 @@ var DefaultAddressRules = AddressRules{
 	Alphanumeric:    TONNPI{wire.TONAlphanumeric, wire.NPIUnknown},
 	ShortCode:       TONNPI{wire.TONNetwork, wire.NPIUnknown},
 	Number:          TONNPI{wire.TONInternational, wire.NPIISDN},
+	Destination:     TONNPI{wire.TONInternational, wire.NPIISDN},
 	ShortCodeDigits: 8,
 }
 
@@ -79,12 +81,13 @@ func (r *AddressRules) source(sender string) wire.Address {
 }
 
 func (r *AddressRules) destination(e164 string) wire.Address {
-	return wire.Address{TON: r.Number.TON, NPI: r.Number.NPI, Addr: strings.TrimPrefix(e164, "+")}
+	return wire.Address{TON: r.Destination.TON, NPI: r.Destination.NPI, Addr: strings.TrimPrefix(e164, "+")}
 }
 
-// Addressing gives a submission's addresses as they are sent: TON/NPI and the digits or letters.
-func (c Config) Addressing(sender, destination string) (source, dest string) {
-	rules := c.withDefaults().Addresses
+// Addressing gives a submission's addresses as they are sent: TON/NPI and the digits or letters. What is built for the
+// wire comes of the same rules.
+func (p *Provider) Addressing(sender, destination string) (source, dest string) {
+	rules := p.cfg.Addresses
 	return written(rules.source(sender)), written(rules.destination(destination))
 }
 

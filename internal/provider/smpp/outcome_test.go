@@ -92,6 +92,25 @@ func TestAddressRules(t *testing.T) {
 	}
 }
 
+// What an attempt's record says is what is built for the wire, whatever the connection declares.
+//
+// covers: R15
+func TestAddressesAreRecordedAsTheyAreSent(t *testing.T) {
+	for _, rules := range []*AddressRules{nil, {Alphanumeric: TONNPI{5, 1}, ShortCode: TONNPI{6, 0}, Number: TONNPI{0, 1}, Destination: TONNPI{2, 8}, ShortCodeDigits: 4}} {
+		p := New(Config{Addresses: rules})
+		for _, sender := range []string{"SHOP", "4711", "47110", "+12025550100"} {
+			pdu, err := p.build(provider.Submission{Source: sender, Destination: "+12025550143", Text: "hi"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := pdu.Body.(*wire.Message)
+			if source, dest := p.Addressing(sender, "+12025550143"); source != written(m.Source) || dest != written(m.Dest) {
+				t.Errorf("recorded %s and %s, built %+v and %+v", source, dest, m.Source, m.Dest)
+			}
+		}
+	}
+}
+
 func TestBackoff(t *testing.T) {
 	p := New(Config{})
 	for status, want := range map[wire.Status]time.Duration{
