@@ -206,6 +206,8 @@ func resolvedSentence(s *story, e *evidence.Event) string {
 		what = "A receipt that reports " + reported(e)
 	case e.Detail["outcome"] != "":
 		what = fmt.Sprintf("An answer that says %s to %s", e.Detail["outcome"], s.which(e.Attempt, e.Part))
+	case e.Attempt == 0:
+		what = "What a person was told of the message as a whole"
 	}
 	verdict := "nothing follows from it"
 	if e.Detail["action"] == string(exception.Attach) {

@@ -102,6 +102,10 @@ func TestEveryKindOfEventHasItsSentence(t *testing.T) {
 		}
 	}
 	golden(t, "sentences.golden", b.String())
+	whole := evidence.Event{Kind: evidence.EventResolved, Detail: map[string]string{"action": "dismiss", "by": "ops", "reason": "seen"}}
+	if got := (&story{parts: 3}).sentence(&whole); got != "What a person was told of the message as a whole was looked at by ops: nothing follows from it (seen)." {
+		t.Error(got)
+	}
 	if got := (&story{}).sentence(&evidence.Event{Kind: "of_a_later_release"}); got != "Event of_a_later_release." {
 		t.Error(got)
 	}

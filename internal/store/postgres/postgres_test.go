@@ -68,6 +68,21 @@ func again(t *testing.T, s store.Store) store.Store {
 	return open(t, database(t, s))
 }
 
+// beside opens a store's database past it. It is held to the rule that the store is held to, see noScans.
+func beside(t *testing.T, s store.Store) *sql.DB {
+	t.Helper()
+	u := *database(t, s)
+	q := u.Query()
+	q.Set("enable_seqscan", "off")
+	u.RawQuery = q.Encode()
+	db, err := sql.Open("pgx", u.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
 // copies takes a copy of a store's database, and opens stores on copies of it.
 func copies(t *testing.T, s store.Store) func(t *testing.T) store.Store {
 	t.Helper()
@@ -107,6 +122,7 @@ func TestConformance(t *testing.T) {
 		},
 		Advance:   wait,
 		Copy:      copies,
+		Database:  beside,
 		Again:     again,
 		Deadlocks: deadlocks,
 		Fragile: func(t *testing.T) storetest.Fragile {

@@ -94,6 +94,17 @@ func (f *files) copies(t *testing.T, s store.Store) func(t *testing.T) store.Sto
 	}
 }
 
+// database opens a store's file beside it.
+func (f *files) database(t *testing.T, s store.Store) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", f.of(t, s).path+"?_pragma=busy_timeout(5000)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
 func TestConformance(t *testing.T) {
 	f := &files{}
 	storetest.Run(t, storetest.Harness{
@@ -106,7 +117,8 @@ func TestConformance(t *testing.T) {
 			t.Helper()
 			f.of(t, s).advance(d)
 		},
-		Copy: f.copies,
+		Copy:     f.copies,
+		Database: f.database,
 	})
 }
 

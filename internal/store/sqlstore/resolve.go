@@ -124,6 +124,9 @@ func (a *named) scanAnswer(res *sql.Rows) error {
 	if err := res.Scan(&id, &k.n, &detail); err != nil {
 		return err
 	}
+	if detail == "" {
+		return nil // the event brought no answer: receipts are missing, say
+	}
 	k.message = ident.Message(keyFrom(id))
 	var words map[string]string
 	err := json.Unmarshal([]byte(detail), &words)

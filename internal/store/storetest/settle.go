@@ -127,24 +127,6 @@ func testRepeatedReceipt(t *testing.T, h Harness) {
 	w.exceptions()
 }
 
-func testFinality(t *testing.T, h Harness) {
-	w := newWorld(t, h)
-	o := w.attempt(ask{event: "S", version: "7", to: 26})
-	w.settle(w.outcome(o, message.OutcomeAccepted, "f1"))
-	close := store.News{Evidence: evidence.Evidence{Kind: evidence.ReceiptTimeEnded, Message: o.Message}, Reference: -1}
-	if out := w.settle(close); out[0].Err == nil {
-		t.Fatal("a message was closed while receipts may come")
-	}
-	due, err := w.Due(context.Background(), evidence.QueueFinality, 10)
-	must(t, err)
-	if len(due) != 0 {
-		t.Error("it is due already")
-	}
-	if m := w.state(o.Message, message.Accepted); m.Final {
-		t.Error("accepted is final at once")
-	}
-}
-
 // covers: D6
 func testLeavesWindow(t *testing.T, h Harness) {
 	w := newWorld(t, h)
