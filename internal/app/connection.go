@@ -29,6 +29,7 @@ type Connection struct {
 	Lookup          Lookup            `yaml:"lookup"`
 	Receipts        Declared          `yaml:"receipts,omitempty"` // what is known of its receipts
 	Long            Long              `yaml:"long"`               // texts of more than one part
+	Statuses        Statuses          `yaml:"statuses,omitempty"` // what the carrier means by its answers
 	Addresses       Addresses         `yaml:"addresses"`          // with which TON and NPI addresses are sent
 	// For the simulator.
 	Ledger      string   `yaml:"ledger,omitempty"` // file to which it writes what it accepted
@@ -102,6 +103,9 @@ func (k Connection) check() error {
 	}
 	if err := k.Long.check(); err != nil {
 		return fmt.Errorf("long.%w", err)
+	}
+	if err := k.Statuses.check(); err != nil {
+		return fmt.Errorf("statuses.%w", err)
 	}
 	if err := k.Addresses.check(); err != nil {
 		return fmt.Errorf("addresses.%w", err)

@@ -46,6 +46,9 @@ func (a *App) openConnection(ctx context.Context) (err error) {
 	if carrier.Addresses, err = c.cfg.Addresses.rules(); err != nil {
 		return err
 	}
+	if carrier.Statuses, err = c.cfg.Statuses.read(); err != nil {
+		return err
+	}
 	c.reader = smpp.Reader{Receipts: carrier.Receipts}
 	if c.cfg.Kind == kindSimulator {
 		err = a.startSimulator(&carrier)

@@ -38,6 +38,9 @@ type Config struct {
 	NoReceipts         bool
 	Receipts           receipt.Settings // what the connection declares of its receipts
 	Addresses          *AddressRules    // DefaultAddressRules
+	// Statuses are what answers to a submission mean on this connection, where that is not what they mean everywhere.
+	// StatusOK is not among them.
+	Statuses map[wire.Status]wire.Class
 
 	// After a lost connection or a refused bind the pause grows from BackoffMin (1 s) to BackoffMax (60 s),
 	// with jitter. After a refused password or system id it is BackoffRefused (5 min): accounts get locked.

@@ -11,11 +11,11 @@ import (
 )
 
 // outcomeOf says what is known about a submission.
-func outcomeOf(r wire.Result) provider.Outcome {
+func (p *Provider) outcomeOf(r wire.Result) provider.Outcome {
 	switch {
 	case r.PDU != nil:
 		chaos.At(chaos.WireRead)
-		o := answered(r.PDU, r.Err)
+		o := p.answered(r.PDU, r.Err)
 		o.Late = r.Late
 		return o
 	case r.Written:
@@ -47,17 +47,24 @@ var meanings = map[wire.Class]provider.Outcome{
 	wire.ClassUnlisted: {Kind: provider.Unknown},
 }
 
-func answered(p *wire.PDU, err error) provider.Outcome {
-	o := meanings[p.Status.Class()]
-	o.Code, o.CodeName, o.Detail = p.Status.String(), p.Status.Name(), p.Status.Text()
+func (p *Provider) answered(a *wire.PDU, err error) provider.Outcome {
+	class, declared := p.cfg.Statuses[a.Status]
+	if !declared {
+		class = a.Status.Class()
+	}
+	o := meanings[class]
+	o.Code, o.CodeName, o.Detail = a.Status.String(), a.Status.Name(), a.Status.Text()
+	if declared {
+		o.Detail += "; the connection declares what it means"
+	}
 	if o.Kind != provider.Accepted {
 		return o
 	}
-	if err != nil || p.Command == wire.CmdGenericNack {
+	if err != nil || a.Command == wire.CmdGenericNack {
 		o.Kind, o.Detail = provider.Unknown, "the answer could not be read"
 		return o
 	}
-	if o.ExternalID = messageID(p); len(o.ExternalID) > provider.LongestID {
+	if o.ExternalID = messageID(a); len(o.ExternalID) > provider.LongestID {
 		o.ExternalID, o.Detail = nil, tooLongID
 	}
 	return o

@@ -55,7 +55,7 @@ func TestOutcomes(t *testing.T) {
 		"write failed at once":   {wire.Result{Err: &net.OpError{Op: "write", Err: errors.New("x")}}, provider.NotSent, "", false},
 		"cannot be written ever": {wire.Result{Err: &wire.FieldError{Field: "destination_addr"}}, provider.Rejected, "", false},
 	} {
-		got := outcomeOf(c.in)
+		got := New(Config{}).outcomeOf(c.in)
 		if got.Kind != c.kind || string(got.ExternalID) != c.id || got.PauseConnection != c.pause || got.Late {
 			t.Errorf("%s: %+v", name, got)
 		}
@@ -63,13 +63,36 @@ func TestOutcomes(t *testing.T) {
 			t.Errorf("%s: code %q, detail %q", name, got.Code, got.Detail)
 		}
 	}
-	if got := outcomeOf(resp(0, id(longest+"x"))).Detail; !strings.Contains(got, "255 octets") {
+	if got := New(Config{}).outcomeOf(resp(0, id(longest+"x"))).Detail; !strings.Contains(got, "255 octets") {
 		t.Errorf("an id that was left out: detail %q", got)
 	}
 	late := resp(0, id("a"))
 	late.Late = true
-	if got := outcomeOf(late); !got.Late || got.Kind != provider.Accepted {
+	if got := New(Config{}).outcomeOf(late); !got.Late || got.Kind != provider.Accepted {
 		t.Errorf("late: %+v", got)
+	}
+}
+
+// What a connection declares goes before the table, for this connection and these codes alone.
+//
+// covers: R7
+func TestDeclaredStatuses(t *testing.T) {
+	p := New(Config{Statuses: map[wire.Status]wire.Class{
+		0x08: wire.ClassTemporary, 0x45: wire.ClassUnsure, 0x401: wire.ClassThrottle, 0x402: wire.ClassConfig, 0xFF: wire.ClassPermanent,
+	}})
+	for status, want := range map[wire.Status]provider.Outcome{
+		0x08: {Kind: provider.Throttled}, 0x45: {Kind: provider.Unknown}, 0x401: {Kind: provider.Throttled, SlowDown: true},
+		0x402: {Kind: provider.Rejected, PauseConnection: true}, 0xFF: {Kind: provider.Rejected},
+		0x403: {Kind: provider.Rejected}, 0x58: {Kind: provider.Throttled, SlowDown: true}, 0x09: {Kind: provider.Unknown},
+	} {
+		_, declared := p.cfg.Statuses[status]
+		got := p.outcomeOf(wire.Result{Written: true, PDU: &wire.PDU{Command: wire.CmdSubmitSMResp, Status: status}})
+		if got.Kind != want.Kind || got.SlowDown != want.SlowDown || got.PauseConnection != want.PauseConnection || got.Code != status.String() {
+			t.Errorf("%s: %+v, want %+v", status, got, want)
+		}
+		if strings.Contains(got.Detail, "declares") != declared {
+			t.Errorf("%s: detail %q", status, got.Detail)
+		}
 	}
 }
 

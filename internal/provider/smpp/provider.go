@@ -97,7 +97,7 @@ func inTime(sub provider.Submission, now time.Time) error {
 func wireWritten() { chaos.At(chaos.WireWritten) }
 
 func (p *Provider) report(s *wire.Session, r wire.Result, report provider.Report) {
-	report(outcomeOf(r))
+	report(p.outcomeOf(r))
 	if r.PDU != nil && r.PDU.Status == wire.StatusInvBindStatus {
 		s.Hangup() // the other side does not hold this session for bound: a new bind is the only way on
 	}
