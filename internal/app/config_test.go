@@ -104,6 +104,8 @@ func TestWrongConfig(t *testing.T) {
 		"connections: {a: {kind: simulator, statuses: {source: s, codes: {'0x0': rejected}}}}":                                           "was taken",
 		"connections: {a: {kind: simulator, statuses: {0x08: throttled}}}":                                                               "write {codes: {0x08: retry_later}, source",
 		"connections: {a: {kind: simulator, statuses: {source: s, kodes: {}}}}":                                                          "write {codes: {0x08: retry_later}, source",
+		"connections: {a: {kind: simulator, receipts: {time: 59s}}}":                                                                     "receipts.time: from 1m to 720h",
+		"connections: {a: {kind: simulator, receipts: {time: 721h}}}":                                                                    "receipts.time: from 1m to 720h",
 		"receipts: {grace: 5s}": "response_timeout",
 		"connections: {a: {kind: simulator}, b: {kind: simulator}}": "one connection",
 	} {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"net"
 	"time"
+
+	"github.com/einmal/einmal/internal/domain/evidence"
 )
 
 // Connection is one line to a provider.
@@ -64,6 +66,9 @@ func (k Connection) withDefaults() Connection {
 	}
 	if k.Kind == kindSimulator && !k.NoEcho && len(k.Lookup.By) == 0 {
 		k.Lookup = Lookup{By: []string{lookupOwnReference}, Source: "the simulator echoes user_message_reference"}
+	}
+	if k.Receipts.Time == 0 {
+		k.Receipts.Time = Duration(evidence.ReceiptTime)
 	}
 	k.Long, k.Addresses = k.Long.withDefaults(), k.Addresses.withDefaults()
 	if k.Window == 0 {

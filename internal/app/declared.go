@@ -5,6 +5,7 @@ import (
 	"time"
 	_ "time/tzdata" // zones, also where the machine has none
 
+	"github.com/einmal/einmal/internal/domain/evidence"
 	"github.com/einmal/einmal/internal/domain/receipt"
 )
 
@@ -17,6 +18,8 @@ type Declared struct {
 	// Parts says for which parts of a long message receipts come: all, or the first alone, which then speaks for the
 	// others.
 	Parts string `yaml:"parts,omitempty"`
+	// Time is how long after a message's validity receipts may come. Then it is final as it is.
+	Time Duration `yaml:"time,omitempty"`
 	// Zone is where the carrier's clock stands, such as UTC or Europe/Berlin.
 	Zone string `yaml:"zone,omitempty"`
 	// States are the carrier's own statuses and what each means; Errors its error codes, in its words.
@@ -52,6 +55,10 @@ const (
 	meansNetwork = "network"
 )
 
+// minReceiptTime is the least that is waited for receipts; the most is evidence.EventLife, after which no repeat of one
+// would be known.
+const minReceiptTime = time.Minute
+
 // mostDeclared bounds how many statuses and codes a connection may declare, and how long each may be.
 const (
 	mostDeclared    = 1000
@@ -64,6 +71,9 @@ func (d Declared) check() error {
 	}
 	if d.Parts != "" && d.Parts != receiptsOfAll && d.Parts != receiptsOfFirst {
 		return fmt.Errorf("parts: write %s or %s", receiptsOfAll, receiptsOfFirst)
+	}
+	if t := time.Duration(d.Time); t < minReceiptTime || t > evidence.EventLife {
+		return fmt.Errorf("time: from 1m to %.0fh", evidence.EventLife.Hours())
 	}
 	ids, err := d.IDs.read()
 	if err != nil {

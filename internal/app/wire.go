@@ -129,7 +129,8 @@ func (a *App) buildFlows(context.Context) error {
 	a.outbound = outbound.New(outbound.Config{
 		Store: a.store, Identity: a.identity, Sealer: a.sealer, Clock: nodeClock(), Sender: a.cfg.Sender, RefuseUnassigned: a.cfg.Destinations.Unassigned == refuse,
 		Policy:     brought,
-		Connection: outbound.Connection{ID: c.id, Simulated: a.simulated, Long: c.cfg.Long.limits()}, Batch: Batching(a.cfg), Wake: a.decided,
+		Connection: outbound.Connection{ID: c.id, Simulated: a.simulated, Long: c.cfg.Long.limits(), ReceiptTime: time.Duration(c.cfg.Receipts.Time)},
+		Batch:      Batching(a.cfg), Wake: a.decided,
 		Log: a.log, Metrics: a.metrics.Registerer(),
 	})
 	a.janitor = newJanitor(a.store, a.log)

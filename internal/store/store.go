@@ -54,10 +54,12 @@ type Store interface {
 // Submission is a request with what is stored if it is allowed.
 type Submission struct {
 	*intent.Request
-	Connection int64  // immutable number of the connection that was chosen
-	Flow       int64  // immutable number of the flow (Registry.EnsureFlow)
-	Content    []byte // sealed Content of the message
-	Metadata   []byte // sealed; echoed to the tenant; nil: none
+	Connection int64 // immutable number of the connection that was chosen
+	Flow       int64 // immutable number of the flow (Registry.EnsureFlow)
+	// ReceiptTime is how long after the validity receipts may come on that connection; 0: evidence.ReceiptTime.
+	ReceiptTime time.Duration
+	Content     []byte // sealed Content of the message
+	Metadata    []byte // sealed; echoed to the tenant; nil: none
 	// OwnKey is the wrapped key of a message of kind authentication, which is destroyed when the code ends;
 	// nil: Content is sealed under the tenant's key of the day.
 	OwnKey    []byte

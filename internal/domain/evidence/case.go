@@ -15,7 +15,8 @@ import (
 	"github.com/einmal/einmal/internal/ground/ident"
 )
 
-// ReceiptTime is how long after its validity a message may still get a receipt; then it is final as it is.
+// ReceiptTime is how long after its validity a message may still get a receipt, on a connection that says nothing else;
+// then it is final as it is.
 const ReceiptTime = 72 * time.Hour
 
 // EventLife is how long a logical event is remembered after its first receipt: longer than any provider sends one

@@ -9,6 +9,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -76,6 +77,8 @@ type Connection struct {
 	ID        int64 // immutable number (Registry.EnsureConnection)
 	Simulated bool
 	Long      Long
+	// ReceiptTime is how long after a message's validity receipts of it may come; 0: evidence.ReceiptTime.
+	ReceiptTime time.Duration
 }
 
 // Config is what a service works with.

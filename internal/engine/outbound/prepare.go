@@ -91,7 +91,7 @@ func (s *Service) idempotency(sub *Submission) intent.Idempotency {
 
 // prepare adds what is stored if the request is allowed.
 func (s *Service) prepare(ctx context.Context, sub *Submission, c *checked, r *intent.Request) (store.Submission, error) {
-	out := store.Submission{Request: r, Connection: s.cfg.Connection.ID, Caller: sub.Caller}
+	out := store.Submission{Request: r, Connection: s.cfg.Connection.ID, ReceiptTime: s.cfg.Connection.ReceiptTime, Caller: sub.Caller}
 	var err error
 	out.Flow, err = s.flows.id(ctx, store.FlowSpec{
 		Connection: out.Connection, Lane: flow.LaneOf(c.Purpose.Kind), Tenant: sub.Tenant, Sender: c.Sender, Purpose: c.Purpose.Name,

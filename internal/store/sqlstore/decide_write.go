@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 
@@ -66,7 +67,7 @@ func (d *deciding) writeMessages(ctx context.Context) error {
 		w := s.Purpose.Window
 		messages.add(s.Message, s.Tenant, now, s.Decision, s.Purpose.Name, string(s.Purpose.Kind), s.PolicyID, s.To.E164(), s.Sender,
 			s.Event.Type, s.Event.ID, s.Event.Version, s.Template.ID, s.Template.Version, s.CorrelationID, s.Connection, s.Flow,
-			s.Keys.Intent, s.Keys.Variant, s.TextKey, w.EventBound(), stateSet(w.While), some(s.Content), some(s.Metadata), valid, valid.Add(evidence.ReceiptTime),
+			s.Keys.Intent, s.Keys.Variant, s.TextKey, w.EventBound(), stateSet(w.While), some(s.Content), some(s.Metadata), valid, valid.Add(cmp.Or(s.ReceiptTime, evidence.ReceiptTime)),
 			s.Text.Parts, s.Text.DataCoding, s.Text.JoinedBy)
 		states.add(s.Message, message.Pending, now, false, 1, s.Flow, now, 0, []byte{}, valid)
 		if s.OwnKey != nil {

@@ -23,6 +23,7 @@ var finalityTests = map[string]func(*testing.T, Harness){
 	"FinalityOfParts":    testFinalityOfParts,
 	"FinalityInOrder":    testFinalityInOrder,
 	"ReceiptAfterTheEnd": testReceiptAfterTheEnd,
+	"OwnReceiptTime":     testOwnReceiptTime,
 }
 
 // age lets d of the days pass in which receipts of the store's messages may come: what is due then comes so much
@@ -82,6 +83,23 @@ func (w *world) closed(id ident.Message, want message.State) *store.Message {
 		w.t.Errorf("the history is %s, the last of it %+v", w.kinds(id), last)
 	}
 	return m
+}
+
+// A connection may wait for receipts longer or less long than others; one that says nothing waits for the usual time.
+//
+// covers: D5, R14
+func testOwnReceiptTime(t *testing.T, h Harness) {
+	w := newWorld(t, h)
+	for i, c := range []struct{ own, want time.Duration }{{0, evidence.ReceiptTime}, {time.Hour, time.Hour}, {100 * time.Hour, 100 * time.Hour}} {
+		s := w.submission(ask{event: fmt.Sprint("OT", i), to: 30 + i})
+		s.ReceiptTime = c.own
+		out, err := w.Store.Decide(context.Background(), []store.Submission{s}, intent.Decide)
+		must(t, err)
+		id := out[0].Decision.Message.ID
+		if got := w.receiptTime(id) - s.ValidFor; got != c.want {
+			t.Errorf("receipts may come for %v after the validity, want %v", got, c.want)
+		}
+	}
 }
 
 // A message that was accepted and never reported keeps its state's name, is over with its receipt time and not a
