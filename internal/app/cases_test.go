@@ -1,6 +1,7 @@
 package app_test
 
 import (
+	"maps"
 	"testing"
 	"time"
 
@@ -68,37 +69,73 @@ func TestOtherPayloadUnderOneKey(t *testing.T) {
 	})
 }
 
+// templatePolicy has what the case hands over in the key: the template's version, and no version of the event.
+const templatePolicy = `policy: shop
+version: 1
+purposes:
+  shipped: {kind: confirmation, key: [event.id, sender, template.version], window: {while: [delivered, undelivered], at_most: 30d}}
+  refund: {kind: confirmation, key: [event.id, sender, template.version], window: {while: [delivered, undelivered], at_most: 30d}}
+`
+
 // Two idempotency keys for one business event: one message, whichever key came first and however the number is spelt.
+// What differs in a part of the key is another intent, be it the version of the template or of the event.
 //
 // covers: C05, D1, D7
 func TestTwoKeysForOneEvent(t *testing.T) {
-	onEveryStore(t, func(t *testing.T, c app.Config) {
-		m := newCentre(t, &c, nil)
-		g := start(t, c)
+	event := func(id, version string) map[string]any {
+		return map[string]any{"type": "order", "id": id, "version": version}
+	}
+	for name, c := range map[string]struct {
+		policy, purpose string
+		others          map[string]map[string]any // members that make it another intent
+	}{
+		"template": {templatePolicy, "shipped", map[string]map[string]any{
+			"another version": {"template": map[string]any{"id": "shipped", "version": "4"}},
+			"another purpose": {"purpose": "refund"},
+			"another event":   {"event": event("ord-8", "1")},
+		}},
+		"event": {"", "order_confirmation", map[string]map[string]any{
+			"another version": {"event": event("ord-7", "4")},
+			"another purpose": {"purpose": "delivery_update"},
+			"another event":   {"event": event("ord-8", "1")},
+		}},
+	} {
 		shipped := func(i int) map[string]any {
-			b := order("ord-7", "3", []string{"+1 (202) 555-0143", "2025550143"}[i%2])
-			b["region"], b["sender"], b["template"] = "US", "SHOP", map[string]any{"id": "shipped", "version": "3"}
-			return b
-		}
-		statuses, messages, _ := g.race(2, shipped, func(i int) []string { return []string{"Idempotency-Key", []string{"K1", "K2"}[i]} })
-		if statuses[201] != 1 || statuses[200] != 1 || len(messages) != 1 {
-			t.Fatalf("statuses %v, messages %v", statuses, messages)
-		}
-		m.accept(m.next(), "1")
-		for name, change := range map[string]func(map[string]any){
-			"another version": func(b map[string]any) { b["event"] = map[string]any{"type": "order", "id": "ord-7", "version": "4"} },
-			"another purpose": func(b map[string]any) { b["purpose"] = "delivery_update" },
-			"another event":   func(b map[string]any) { b["event"] = map[string]any{"type": "order", "id": "ord-8", "version": "3"} },
-		} {
-			b := shipped(0)
-			change(b)
-			if r := g.post(b); r.Status != 201 || messages[r.at("message.id")] != 0 {
-				t.Errorf("%s: %d %s", name, r.Status, r.Raw)
+			return map[string]any{
+				"to": []string{"+1 (202) 555-0143", "2025550143"}[i%2], "region": "US", "purpose": c.purpose, "event": event("ord-7", "1"),
+				"sender": "SHOP", "template": map[string]any{"id": "shipped", "version": "3"}, "text": "Your order ord-7 is on its way.",
 			}
-			m.accept(m.next(), name)
 		}
-		if len(m.submitted) != 0 {
-			t.Error("something was submitted twice")
+		t.Run(name, func(t *testing.T) {
+			onEveryStore(t, func(t *testing.T, config app.Config) {
+				if c.policy != "" {
+					config, _ = withPolicy(t, config, c.policy)
+				}
+				runTwoKeys(t, config, shipped, c.others)
+			})
+		})
+	}
+}
+
+func runTwoKeys(t *testing.T, c app.Config, shipped func(i int) map[string]any, others map[string]map[string]any) {
+	m := newCentre(t, &c, nil)
+	g := start(t, c)
+	statuses, messages, _ := g.race(2, shipped, func(i int) []string { return []string{"Idempotency-Key", []string{"K1", "K2"}[i]} })
+	if statuses[201] != 1 || statuses[200] != 1 || len(messages) != 1 {
+		t.Fatalf("statuses %v, messages %v", statuses, messages)
+	}
+	m.accept(m.next(), "1")
+	for name, change := range others {
+		b := shipped(0)
+		maps.Copy(b, change)
+		r := g.post(b)
+		if r.Status != 201 || messages[r.at("message.id")] != 0 {
+			t.Fatalf("%s: %d %s", name, r.Status, r.Raw)
 		}
-	})
+		messages[r.at("message.id")]++
+		m.accept(m.next(), name)
+	}
+	if len(messages) != 4 || len(m.submitted) != 0 {
+		t.Errorf("%d messages for 4 intents, %d more submitted", len(messages), len(m.submitted))
+	}
 }
