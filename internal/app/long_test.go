@@ -142,26 +142,28 @@ func (g *gateway) shown(number string) (texts []string) {
 //
 // covers: D5, R15
 func TestPartsComeTogether(t *testing.T) {
-	plainText := strings.Repeat("x", 151) + "€{" + strings.Repeat("y", 160) + "[end]"
 	for by, parts := range map[string]int{"udh8": 3, "udh16": 3, "sar": 3, "payload": 1} {
 		t.Run(by, func(t *testing.T) {
-			c := testConfig(t, "sqlite")
-			k := c.Connections["simulator"]
-			k.Long.JoinedBy = by
-			c.Connections["simulator"] = k
-			g := start(t, c)
-			plain := long("P-1", "+12025550120")
-			plain["text"] = plainText
-			for encoding, r := range map[string]map[string]any{"gsm7": plain, "ucs2": long("P-2", "+12025550121")} {
-				m := g.await(g.post(r).at("message.id"), "delivered")
-				if m.at("parts") != fmt.Sprint(parts) || m.at("partial") != "false" || m.at("encoding") != encoding {
-					t.Errorf("%s", m.Raw)
-				}
-				if shown := g.shown(r["to"].(string)); len(shown) != 1 || shown[0] != r["text"] {
-					t.Errorf("the handset shows %q", shown)
-				}
-			}
+			onEveryStore(t, func(t *testing.T, c app.Config) { runComeTogether(t, c, by, parts) })
 		})
+	}
+}
+
+func runComeTogether(t *testing.T, c app.Config, by string, parts int) {
+	k := c.Connections["simulator"]
+	k.Long.JoinedBy = by
+	c.Connections["simulator"] = k
+	g := start(t, c)
+	plain := long("P-1", "+12025550120")
+	plain["text"] = strings.Repeat("x", 151) + "€{" + strings.Repeat("y", 160) + "[end]"
+	for encoding, r := range map[string]map[string]any{"gsm7": plain, "ucs2": long("P-2", "+12025550121")} {
+		m := g.await(g.post(r).at("message.id"), "delivered")
+		if m.at("parts") != fmt.Sprint(parts) || m.at("partial") != "false" || m.at("encoding") != encoding {
+			t.Errorf("%s", m.Raw)
+		}
+		if shown := g.shown(r["to"].(string)); len(shown) != 1 || shown[0] != r["text"] {
+			t.Errorf("the handset shows %q", shown)
+		}
 	}
 }
 
@@ -190,17 +192,19 @@ func TestOneReceiptForAllParts(t *testing.T) {
 //
 // covers: D4
 func TestPartsInADryRun(t *testing.T) {
-	g := start(t, testConfig(t, "sqlite"))
-	dry := long("D-1", "+12025550120")
-	dry["dry_run"] = true
-	if r := g.post(dry); r.Status != 200 || r.at("parts") != "3" || r.at("encoding") != "ucs2" || r.at("units_left") != "56" {
-		t.Errorf("%d %s", r.Status, r.Raw)
-	}
-	dry["text"] = strings.Repeat("x", 1531)
-	if r := g.post(dry); r.Status != 400 || !strings.Contains(r.Raw, "it needs 11 parts, and at most 10 may be sent: 1530 characters") {
-		t.Errorf("%d %s", r.Status, r.Raw)
-	}
-	if len(g.segments("12025550120")) != 0 {
-		t.Error("something was sent")
-	}
+	onEveryStore(t, func(t *testing.T, c app.Config) {
+		g := start(t, c)
+		dry := long("D-1", "+12025550120")
+		dry["dry_run"] = true
+		if r := g.post(dry); r.Status != 200 || r.at("parts") != "3" || r.at("encoding") != "ucs2" || r.at("units_left") != "56" {
+			t.Errorf("%d %s", r.Status, r.Raw)
+		}
+		dry["text"] = strings.Repeat("x", 1531)
+		if r := g.post(dry); r.Status != 400 || !strings.Contains(r.Raw, "it needs 11 parts, and at most 10 may be sent: 1530 characters") {
+			t.Errorf("%d %s", r.Status, r.Raw)
+		}
+		if len(g.segments("12025550120")) != 0 {
+			t.Error("something was sent")
+		}
+	})
 }

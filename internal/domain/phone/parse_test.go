@@ -32,6 +32,26 @@ func lines[T any](t *testing.T, file string) []T {
 	return all
 }
 
+// handed returns a case of testdata/cases.jsonl.
+func handed[In, Expected any](t *testing.T, id string) (in In, want Expected) {
+	t.Helper()
+	type line struct {
+		ID              string
+		Input, Expected json.RawMessage
+	}
+	for _, l := range lines[line](t, "testdata/cases.jsonl") {
+		if l.ID != id {
+			continue
+		}
+		if err := errors.Join(json.Unmarshal(l.Input, &in), json.Unmarshal(l.Expected, &want)); err != nil {
+			t.Fatal(err)
+		}
+		return in, want
+	}
+	t.Fatalf("no case %s", id)
+	return in, want
+}
+
 // stricter are the vectors where a number for calls is no destination for texts, or has a better form.
 var stricter = map[string]struct {
 	e164 string
@@ -80,26 +100,18 @@ func spelled(s string) (raw, region string) {
 //
 // covers: C47, D2
 func TestC47MexicoAndArgentina(t *testing.T) {
-	type line struct {
-		ID    string
-		Input map[string][]string
-	}
 	want := map[string][]string{
 		"MX": {"+522221234567", "+522221234567", "+522221234567"},
 		// The last one, without any mark, would be a fixed line for calls. A fixed line takes no texts, so it is
 		// the same handset.
 		"AR": {"+5491123456789", "+5491123456789", "+5491123456789", "+5491123456789"},
 	}
-	var c line
-	for _, raw := range lines[json.RawMessage](t, "testdata/cases.jsonl") {
-		if strings.Contains(string(raw), `"C47"`) {
-			if err := json.Unmarshal(raw, &c); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
+	in, _ := handed[map[string][]string, any](t, "C47")
 	for country, numbers := range want {
-		for i, s := range c.Input[country] {
+		if len(in[country]) != len(numbers) {
+			t.Fatalf("%s: %d spellings, want %d", country, len(in[country]), len(numbers))
+		}
+		for i, s := range in[country] {
 			raw, region := spelled(s)
 			if got, err := Parse(raw, region); got.E164() != numbers[i] {
 				t.Errorf("%q: %q, %v; want %q", s, got.E164(), err, numbers[i])
@@ -117,23 +129,14 @@ func TestC47MexicoAndArgentina(t *testing.T) {
 //
 // covers: C50, D2
 func TestC50InvisibleCharacters(t *testing.T) {
-	type line struct {
-		Input    struct{ In []string }
-		Expected []string
+	in, want := handed[struct{ In []string }, []string](t, "C50")
+	if len(in.In) == 0 || len(in.In) != len(want) {
+		t.Fatalf("%d spellings, %d numbers", len(in.In), len(want))
 	}
-	for _, raw := range lines[json.RawMessage](t, "testdata/cases.jsonl") {
-		if !strings.Contains(string(raw), `"C50"`) {
-			continue
-		}
-		var c line
-		if err := json.Unmarshal(raw, &c); err != nil {
-			t.Fatal(err)
-		}
-		for i, s := range c.Input.In {
-			raw, region := spelled(s)
-			if got, err := Parse(raw, region); got.E164() != c.Expected[i] {
-				t.Errorf("%q: %q, %v; want %q", s, got.E164(), err, c.Expected[i])
-			}
+	for i, s := range in.In {
+		raw, region := spelled(s)
+		if got, err := Parse(raw, region); got.E164() != want[i] {
+			t.Errorf("%q: %q, %v; want %q", s, got.E164(), err, want[i])
 		}
 	}
 }
