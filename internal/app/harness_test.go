@@ -61,7 +61,12 @@ type gateway struct {
 
 func start(t *testing.T, c app.Config) *gateway {
 	t.Helper()
-	a := app.New(c, slog.New(slog.DiscardHandler))
+	return startLogged(t, c, slog.New(slog.DiscardHandler))
+}
+
+func startLogged(t *testing.T, c app.Config, log *slog.Logger) *gateway {
+	t.Helper()
+	a := app.New(c, log)
 	must(t, a.Start(context.Background()))
 	b, err := os.ReadFile(a.AdminKeyFile())
 	must(t, err)

@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"bytes"
 	"context"
 	"log/slog"
 	"net/http"
@@ -39,37 +38,6 @@ func TestSecondProcessIsRefused(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "another process uses the data folder") {
 		t.Fatalf("a second gateway on the folder: %v", err)
 	}
-}
-
-// covers: D15
-func TestSecretsStaySealed(t *testing.T) {
-	onEveryStore(t, func(t *testing.T, c app.Config) {
-		g := start(t, c)
-		const code = "739152"
-		r := g.post(map[string]any{
-			"to": "+12025550100", "purpose": "login_code", "event": map[string]any{"id": "login-1", "version": "1"},
-			"text": code + " is your code.", "metadata": map[string]any{"session": "s1"},
-		})
-		if r.Status != http.StatusCreated {
-			t.Fatalf("%d %s", r.Status, r.Raw)
-		}
-		id := r.at("message.id")
-		g.await(id, "delivered")
-		for _, path := range []string{"/v1/messages/" + id, "/v1/messages/" + id + "/timeline", "/v1/receipts?message=" + id, "/v1/decisions", "/v1/events?after=0", "/metrics"} {
-			if got := g.call(http.MethodGet, path, nil); got.Status != 200 || strings.Contains(got.Raw, code) || strings.Contains(got.Raw, "2025550100") {
-				t.Errorf("%s: %d, and shows the code or the whole number: %s", path, got.Status, got.Raw)
-			}
-		}
-		g.stop()
-		files, err := filepath.Glob(filepath.Join(c.Data, "*"))
-		must(t, err)
-		for _, file := range files { // the embedded store and its log are among them
-			b, err := os.ReadFile(file)
-			if err == nil && bytes.Contains(b, []byte(code)) {
-				t.Errorf("%s holds the code", filepath.Base(file))
-			}
-		}
-	})
 }
 
 // covers: I11

@@ -18,7 +18,13 @@ import (
 //
 // covers: R1, D15
 func TestAnInboundCallIsStoredAndSealed(t *testing.T) {
-	g := openGateway(t, settings{window: 10, answer: time.Second, grace: time.Minute, every: 10 * time.Millisecond})
+	for name, open := range stores {
+		t.Run(name, func(t *testing.T) { inboundCallIsSealed(t, open(t)) })
+	}
+}
+
+func inboundCallIsSealed(t *testing.T, s store.Store) {
+	g := openGatewayOn(t, settings{window: 10, answer: time.Second, grace: time.Minute, every: 10 * time.Millisecond}, s)
 	centre := simulator.New(simulator.Config{})
 	must(t, centre.Start())
 	t.Cleanup(func() { must(t, centre.Close()) })
@@ -50,7 +56,14 @@ func TestAnInboundCallIsStoredAndSealed(t *testing.T) {
 //
 // covers: D15
 func TestAQuotedCodeLeavesTheLog(t *testing.T) {
-	g := startGateway(t, settings{window: 10, answer: time.Second, grace: time.Minute, every: 10 * time.Millisecond})
+	for name, open := range stores {
+		t.Run(name, func(t *testing.T) { quotedCodeLeavesTheLog(t, open(t)) })
+	}
+}
+
+func quotedCodeLeavesTheLog(t *testing.T, s store.Store) {
+	g := openGatewayOn(t, settings{window: 10, answer: time.Second, grace: time.Minute, every: 10 * time.Millisecond}, s)
+	t.Cleanup(g.startNode(context.Background()))
 	code, early, other := g.submission("code", number("00")), g.submission("early", number("09")), g.submission("other", number("00"))
 	for _, s := range []*store.Submission{&code, &early} {
 		s.Purpose = policy.Purpose{Name: "login", Kind: policy.KindAuthentication, Key: []policy.KeyPart{policy.KeyEventID}, Window: policy.Window{Duration: time.Minute}}
