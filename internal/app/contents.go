@@ -15,16 +15,42 @@ type contents struct {
 	sealed *outbound.Contents
 }
 
+// ownKey returns the key of a message that has one of its own. That of a code is destroyed with the code: gone.
+func (c contents) ownKey(ctx context.Context, m *store.Message) (own []byte, gone bool, err error) {
+	if m.Kind != string(policy.KindAuthentication) {
+		return nil, false, nil
+	}
+	own, err = c.store.OwnKey(ctx, m.ID)
+	return own, err != nil && unlessDestroyed(err) == nil, unlessDestroyed(err)
+}
+
 // Metadata returns what the application gave along. That of a code is gone with the code's key.
 func (c contents) Metadata(ctx context.Context, m *store.Message) (map[string]string, error) {
-	var own []byte
-	if m.Kind == string(policy.KindAuthentication) && m.Metadata != nil {
-		var err error
-		if own, err = c.store.OwnKey(ctx, m.ID); fault.CodeOf(err) == fault.NotFound && err != nil {
-			return nil, nil
-		} else if err != nil {
-			return nil, err
-		}
+	if m.Metadata == nil {
+		return nil, nil
 	}
-	return c.sealed.Metadata(ctx, m.ID, m.Metadata, own)
+	own, gone, err := c.ownKey(ctx, m)
+	if gone || err != nil {
+		return nil, err
+	}
+	all, err := c.sealed.Metadata(ctx, m.ID, m.Metadata, own)
+	return all, unlessDestroyed(err)
+}
+
+// ToRaw returns the destination as it was asked for. It is sealed with the text and destroyed with it.
+func (c contents) ToRaw(ctx context.Context, m *store.Message) (string, error) {
+	own, gone, err := c.ownKey(ctx, m)
+	if gone || err != nil {
+		return "", err
+	}
+	got, err := c.sealed.Content(ctx, m.ID, m.Content, own)
+	return got.ToRaw, unlessDestroyed(err)
+}
+
+// unlessDestroyed is an error that is about more than a key that was destroyed: what that sealed is left out.
+func unlessDestroyed(err error) error {
+	if err != nil && fault.CodeOf(err) == fault.NotFound {
+		return nil
+	}
+	return err
 }

@@ -40,6 +40,26 @@ func TestSecondProcessIsRefused(t *testing.T) {
 	}
 }
 
+// How a destination was asked for is shown as long as the text is kept.
+//
+// covers: D2, D14
+func TestDestinationAsAskedFor(t *testing.T) {
+	onEveryStore(t, func(t *testing.T, c app.Config) {
+		g := start(t, c)
+		body := order("T-1", "1", "(202) 555-0143")
+		body["region"] = "US"
+		if v := g.message(g.post(body).at("message.id")); v.at("to_received") != "(20•••0143" || v.at("to") != "+1202•••0143" {
+			t.Errorf("%s", v.Raw)
+		}
+		id := g.post(map[string]any{
+			"to": "+1 202 555 0144", "purpose": "login_code", "event": map[string]any{"id": "login-1", "version": "1"}, "text": "739152 is your code.",
+		}).at("message.id")
+		if v := g.await(id, "delivered"); v.at("to_received") != "+1 2•••0144" {
+			t.Errorf("%s", v.Raw)
+		}
+	})
+}
+
 // covers: I11
 func TestCancelWhilePending(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, c app.Config) {

@@ -37,6 +37,7 @@ var (
 
 const (
 	number   = "+12025550143"
+	toRaw    = "(202) 555-0143"
 	tenantA  = ident.Partition(7)
 	tenantB  = ident.Partition(8)
 	ordinary = `{"to":"+12025550143","purpose":"order_confirmation","event":{"type":"order","id":"A-1","version":1},"sender":"SHOP","text":"Hi"}`
@@ -302,6 +303,8 @@ type fakeContents struct{}
 func (fakeContents) Metadata(context.Context, *store.Message) (map[string]string, error) {
 	return map[string]string{"basket": "77"}, nil
 }
+
+func (fakeContents) ToRaw(context.Context, *store.Message) (string, error) { return toRaw, nil }
 
 // world is an API over fakes.
 type world struct {

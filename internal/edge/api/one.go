@@ -9,9 +9,10 @@ import (
 )
 
 // OneMessageView is a message asked for by its id. What its receipts did beside moving it is read from its
-// history, so lists do not have it.
+// history, and its destination as asked for is sealed with its text, so lists do not have them.
 type OneMessageView struct {
 	MessageView
+	ToReceived   string   `json:"to_received,omitempty" doc:"The destination as it was asked for, masked as to is. It is not there any more once the text is destroyed, as that of a code is."`
 	ReceiptMarks []string `json:"receipt_marks" nullable:"false" doc:"What receipts did beside moving the state (R10): repeated, late, conflicting. Empty: nothing of it. Accept unknown values."`
 	Outlook      string   `json:"outlook" doc:"What is known of it now, what is still owed and what happens next, in plain words."`
 }
@@ -25,12 +26,16 @@ func (a *API) oneMessage(ctx context.Context, m known) (OneMessageView, error) {
 	if err != nil {
 		return OneMessageView{}, err
 	}
+	raw, err := a.cfg.Contents.ToRaw(ctx, m.Message)
+	if err != nil {
+		return OneMessageView{}, err
+	}
 	marks, err := a.receiptMarks(ctx, m.Message)
 	if err != nil {
 		return OneMessageView{}, err
 	}
 	words, stopped, err := a.prospect(ctx, m)
-	v := OneMessageView{a.messageView(m.Message, names, metadata, ""), marks, words}
+	v := OneMessageView{a.messageView(m.Message, names, metadata, ""), maskedWritten(m.Destination, raw), marks, words}
 	v.Stopped = stopped
 	return v, err
 }

@@ -96,12 +96,32 @@ func TestReceiptMarksAreDescribed(t *testing.T) {
 	w.get("/openapi.json", 200, &doc)
 	one, entry := doc.Components.Schemas["OneMessageView"], doc.Components.Schemas["MessageView"]
 	if one.Properties["receipt_marks"].Type != "array" || !slices.Contains(one.Required, "receipt_marks") ||
-		len(one.Properties) != len(entry.Properties)+2 || !slices.Contains(one.Required, "state") {
+		len(one.Properties) != len(entry.Properties)+3 || !slices.Contains(one.Required, "state") {
 		t.Errorf("%+v", one)
 	}
 	attempt := doc.Components.Schemas["AttemptView"].Properties
 	if attempt["source_sent"].Type != "string" || attempt["destination_sent"].Type != "string" {
 		t.Errorf("%+v", attempt)
+	}
+}
+
+// One message shows how its destination was asked for; lists, which would have to open each text, do not.
+//
+// covers: D2, D14, R15
+func TestDestinationAsAskedFor(t *testing.T) {
+	w := newWorld(t)
+	var one map[string]any
+	w.get("/v1/messages/"+w.store.message.ID.String(), 200, &one)
+	if one["to_received"] != "(20•••0143" || one["to"] != "+1202•••0143" {
+		t.Errorf("%v", one)
+	}
+	if node := one["attempts"].([]any)[0].(map[string]any)["node"]; node != w.store.message.Attempts[0].Node.String() {
+		t.Errorf("the attempt was made by %v", node)
+	}
+	var l List[map[string]any]
+	w.get("/v1/messages", 200, &l)
+	if _, there := l.Data[0]["to_received"]; there {
+		t.Errorf("%v", l.Data[0])
 	}
 }
 

@@ -23,6 +23,8 @@ type Outbound interface {
 // Contents opens what is sealed of a message.
 type Contents interface {
 	Metadata(ctx context.Context, m *store.Message) (map[string]string, error)
+	// ToRaw is the destination as it was asked for; "" when it is destroyed, together with the text.
+	ToRaw(ctx context.Context, m *store.Message) (string, error)
 }
 
 // Store is the part of the store that is needed.

@@ -82,6 +82,11 @@ func (o opener) Metadata(ctx context.Context, m *store.Message) (map[string]stri
 	return o.sealed.Metadata(ctx, m.ID, m.Metadata, nil)
 }
 
+func (o opener) ToRaw(ctx context.Context, m *store.Message) (string, error) {
+	c, err := o.sealed.Content(ctx, m.ID, m.Content, nil)
+	return c.ToRaw, err
+}
+
 // household is a tenant with one thing of each kind.
 type household struct {
 	name      string

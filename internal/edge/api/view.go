@@ -44,6 +44,7 @@ type AttemptView struct {
 	Attempt      int     `json:"attempt" doc:"Counts from 1."`
 	Part         int     `json:"part" doc:"Counts from 1."`
 	Connection   string  `json:"connection"`
+	Node         *string `json:"node" doc:"The process that made it, which has one bind of the connection; null: not known, after a restore."`
 	Outcome      string  `json:"outcome" doc:"What is known of the submission: open, accepted, rejected, throttled, not_sent or unknown. Accept unknown values."`
 	Code         string  `json:"code,omitempty" doc:"The provider's raw answer."`
 	CodeName     string  `json:"code_name,omitempty"`
@@ -53,7 +54,7 @@ type AttemptView struct {
 	DestSent     string  `json:"destination_sent,omitempty" doc:"The destination's address as sent, such as 1/1 1202•••0143. It is masked where to is."`
 	OpenedAt     string  `json:"opened_at" format:"date-time" doc:"When it was stored, before its first byte left."`
 	AnsweredAt   *string `json:"answered_at" format:"date-time"`
-	ReceiptAsked bool    `json:"receipt_asked"`
+	ReceiptAsked bool    `json:"receipt_asked" doc:"Whether a delivery receipt was asked for with it."`
 	Delivery     *string `json:"reported_delivery" doc:"What receipts report of this part; never a proof that somebody read it."`
 	Means        string  `json:"delivered_means,omitempty" doc:"What stands behind delivered on this connection, where that is declared: handset or network. Accept unknown values."`
 	Status       string  `json:"status,omitempty" doc:"The receipt's raw status."`
@@ -109,7 +110,7 @@ func (a *API) messageView(m *store.Message, names map[int64]string, metadata map
 
 func attemptView(t *store.Attempt, names map[int64]string, shown string) AttemptView {
 	v := AttemptView{
-		Attempt: int(t.Attempt.Attempt), Part: int(t.Part), Connection: names[t.Connection],
+		Attempt: int(t.Attempt.Attempt), Part: int(t.Part), Connection: names[t.Connection], Node: orNull(t.Node.String()),
 		Outcome: t.Outcome.String(), Code: t.Code, CodeName: t.CodeName, ExternalID: externalID(t.ExternalID),
 		SourceSent: t.SourceSent, DestSent: maskedAddress(t.DestinationSent, shown),
 		OpenedAt: at(t.OpenedAt), AnsweredAt: stamp(t.AnsweredAt), ReceiptAsked: t.Receipt,
@@ -158,6 +159,18 @@ func maskedAddress(sent, shown string) string {
 		seen = strings.TrimPrefix(seen, "+")
 	}
 	return sent[:begins] + seen
+}
+
+// maskedWritten hides the middle of a number in its caller's spelling.
+func maskedWritten(e164, raw string) string {
+	if raw == "" {
+		return ""
+	}
+	n, err := phone.Parse(e164, "")
+	if err != nil {
+		return "•••"
+	}
+	return n.MaskWritten(raw)
 }
 
 // masked hides the middle of a number, unless it is the one that may be seen.
