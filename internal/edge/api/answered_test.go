@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/einmal/einmal/internal/domain/intent"
 )
@@ -69,5 +70,41 @@ func TestAnswersToNobody(t *testing.T) {
 	server.Close()
 	if got := w.outbound.sent.Load(); got != 0 || len(w.outbound.got) != 1 {
 		t.Errorf("%d requests, %d answers got out", len(w.outbound.got), got)
+	}
+}
+
+// The caller is still there, and our own deadline passes before the answer is written: it never gets out either, alone
+// or in a batch.
+//
+// covers: D18
+func TestAnswersAfterTheDeadline(t *testing.T) {
+	for path, body := range map[string]string{"/v1/messages": ordinary, "/v1/messages/batch": `{"messages":[` + ordinary + `]}`} {
+		for late, want := range map[bool]int32{true: 0, false: 1} {
+			w := newWorld(t)
+			w.outbound.answer.Unanswered = intent.Key{1}
+			server := httptest.NewUnstartedServer(http.HandlerFunc(func(out http.ResponseWriter, r *http.Request) {
+				if late { // as after a write deadline that passed while the request was decided on
+					must(t, http.NewResponseController(out).SetWriteDeadline(time.Now().Add(-time.Second)))
+				}
+				w.api.ServeHTTP(out, r)
+			}))
+			server.Start()
+			req, err := http.NewRequest(http.MethodPost, server.URL+path, strings.NewReader(body))
+			must(t, err)
+			req.Header.Set("Authorization", "Bearer "+w.admin)
+			req.Header.Set("Content-Type", "application/json")
+			res, err := server.Client().Do(req)
+			if (err != nil) != late {
+				t.Errorf("%s, late %v: the caller got %v, %v", path, late, res, err)
+			}
+			if err == nil {
+				_, _ = io.Copy(io.Discard, res.Body)
+				_ = res.Body.Close()
+			}
+			server.Close() // the request has ended then
+			if got := w.outbound.sent.Load(); got != want || len(w.outbound.got) != 1 {
+				t.Errorf("%s, late %v: %d requests, %d answers got out", path, late, len(w.outbound.got), got)
+			}
+		}
 	}
 }
