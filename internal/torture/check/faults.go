@@ -34,10 +34,12 @@ func (f Fault) explains(m *Message, a *store.Attempt) bool {
 	return a.OpenedAt <= f.To.Add(faultLag) && calledUnknown(m, a) >= f.From.Add(-faultLag)
 }
 
-// calledUnknown is when an attempt's outcome was first called unknown.
+// calledUnknown is when an attempt's outcome was first called unknown: by itself, or together with whatever else of the
+// message a dead worker had open.
 func calledUnknown(m *Message, a *store.Attempt) clock.Micros {
 	i := slices.IndexFunc(m.Events, func(e evidence.Event) bool {
-		return e.Attempt == a.Attempt.Attempt && e.Part == a.Part && (e.Kind == evidence.EventOrphaned || e.Kind == evidence.EventOutcome)
+		return e.Kind == evidence.EventOrphaned && e.At >= a.OpenedAt ||
+			e.Kind == evidence.EventOutcome && e.Attempt == a.Attempt.Attempt && e.Part == a.Part
 	})
 	if i < 0 {
 		return 0
