@@ -6,8 +6,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
-
 	"github.com/einmal/einmal/internal/domain/evidence"
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/edge/api"
@@ -135,14 +133,7 @@ func (a *App) buildFlows(context.Context) error {
 	})
 	a.janitor = newJanitor(a.store, a.log)
 	a.restore = restore.New(restore.Config{Store: a.store, Rules: a.rules(), Committed: a.decided, Log: a.log})
-	a.metrics.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "einmal_traffic_held", Help: "1: the store went back in time, and traffic waits for einmal restored.",
-	}, func() float64 {
-		if a.store.Held() {
-			return 1
-		}
-		return 0
-	}))
+	a.metrics.Register(newGauges(a.store, c.id, c.name, a.carrier.Status, a.store.Held, a.log))
 	return nil
 }
 

@@ -44,6 +44,7 @@ type Store interface {
 	Incarnations
 	Stops
 	Watcher
+	Backlogs
 	// Now is the store's clock.
 	Now(ctx context.Context) (clock.Micros, error)
 	// Ping reports whether the store answers and its schema is this release's.

@@ -23,5 +23,15 @@ var lanes = map[policy.Kind]int{
 	policy.KindAuthentication: Urgent, policy.KindAlert: 1, policy.KindConfirmation: 2, policy.KindService: 3, policy.KindCampaign: 4,
 }
 
+// LaneName is what the lane with this number is called: by the kind of purpose that it is for.
+func LaneName(lane int) string {
+	for kind, n := range lanes {
+		if n == lane {
+			return string(kind)
+		}
+	}
+	return ""
+}
+
 // LaneOf is the lane of a kind of purpose: a code waits behind nothing, a campaign behind everything.
 func LaneOf(k policy.Kind) int { return lanes[k] }

@@ -16,7 +16,7 @@ import (
 	"github.com/einmal/einmal/internal/store"
 )
 
-// finalityTests are about the end of the time in which receipts may come.
+// finalityTests are about the end of the time in which receipts may come, and about what is not over.
 var finalityTests = map[string]func(*testing.T, Harness){
 	"Finality":           testFinality,
 	"FinalityOfUnknown":  testFinalityOfUnknown,
@@ -24,6 +24,7 @@ var finalityTests = map[string]func(*testing.T, Harness){
 	"FinalityInOrder":    testFinalityInOrder,
 	"ReceiptAfterTheEnd": testReceiptAfterTheEnd,
 	"OwnReceiptTime":     testOwnReceiptTime,
+	"Backlog":            testBacklog,
 }
 
 // age lets d of the days pass in which receipts of the store's messages may come: what is due then comes so much
