@@ -9,7 +9,7 @@ import (
 
 // FeedView is one event of the tenant's feed.
 type FeedView struct {
-	Seq       int64             `json:"seq" doc:"Its place in the feed; grows, and may have gaps."`
+	Seq       int64             `json:"seq" doc:"Its place in the tenant's feed, numbered without a gap as long as the store was not put back; then it goes on above the next multiple of 2^40."`
 	Message   string            `json:"message"`
 	N         int               `json:"n" doc:"Its number among the message's events, from 1 without a gap."`
 	At        string            `json:"at" format:"date-time"`
