@@ -27,24 +27,32 @@ type longEnding struct {
 	state, reported string
 	accepts         []int // how many parts it took, one of these
 	shown           bool  // the handset shows the text
-	exception       string
+	marks           string
+	exceptions      []string // that name the message
 }
 
 var longEndings = map[string]longEnding{
-	"00": {"delivered", "delivered", []int{3}, true, ""},
-	"01": {"undelivered", "undelivered", []int{1, 2, 3}, false, ""}, // the others stay if the receipt of the first is quicker
-	"02": {"rejected", "", []int{0}, false, ""},
-	"03": {"delivered", "delivered", []int{3}, true, ""},
-	"04": {"delivered", "delivered", []int{3}, true, ""},
-	"05": {"unknown", "", []int{0}, false, ""},
-	"09": {"delivered", "delivered", []int{3}, true, ""},
-	"12": {"delivered", "delivered", []int{3}, true, ""},
+	"00": {"delivered", "delivered", []int{3}, true, "[]", nil},
+	"01": {"undelivered", "undelivered", []int{1, 2, 3}, false, "[]", nil}, // the others stay if the receipt of the first is quicker
+	"02": {"rejected", "", []int{0}, false, "[]", nil},
+	"03": {"delivered", "delivered", []int{3}, true, "[]", nil},
+	"04": {"delivered", "delivered", []int{3}, true, "[]", nil},
+	"05": {"unknown", "", []int{0}, false, "[]", nil},
+	"06": {"delivered", "delivered", []int{3}, true, "[repeated]", nil},
+	"07": {"delivered", "delivered", []int{3}, true, "[late]", nil},
+	"08": {"delivered", "delivered", []int{3}, true, "[conflicting]", []string{"conflicting", "conflicting", "conflicting"}},
+	"09": {"delivered", "delivered", []int{3}, true, "[]", nil},
+	"10": {"delivered", "delivered", []int{3}, true, "[]", nil},
+	"11": {"accepted", "", []int{3}, true, "[]", nil}, // the exceptions of its receipts name no message
+	"12": {"delivered", "delivered", []int{3}, true, "[]", nil},
+	"13": {"unknown", "", []int{0}, false, "[]", nil}, // the first part is in doubt, and the others stay
+	"14": {"accepted", "", []int{3}, true, "[]", nil},
 }
 
 // lostFirstPart is how 04 and 12 end without an echo: the answer to the first part is lost, and the rest stays.
-var lostFirstPart = longEnding{"unknown", "", []int{1}, false, "lost_answer"}
+var lostFirstPart = longEnding{"unknown", "", []int{1}, false, "[]", []string{"lost_answer"}}
 
-// covers: D5, D9, D16, R4, R5, I3, I7
+// covers: D5, D9, D16, R4, R5, R6, R10, I3, I7
 func TestLongEndings(t *testing.T) {
 	onEveryStore(t, func(t *testing.T, c app.Config) { runLongEndings(t, c, longEndings) })
 }
@@ -64,7 +72,11 @@ func TestLongEndingsWithoutAnEcho(t *testing.T) {
 	})
 }
 
+// runLongEndings sends a long message for each row and compares. The two that cut the connection come by themselves.
 func runLongEndings(t *testing.T, c app.Config, table map[string]longEnding) {
+	k := c.Connections["simulator"]
+	k.SlowReceipt = app.Duration(slowReceipt)
+	c.Connections["simulator"] = k
 	c.Receipts.Grace = app.Duration(3 * time.Second) // longer than the answer is waited for
 	g := start(t, c)
 	ids := map[string]string{}
@@ -75,21 +87,28 @@ func runLongEndings(t *testing.T, c app.Config, table map[string]longEnding) {
 		}
 		ids[digits] = r.at("message.id")
 	}
-	for _, digits := range []string{"00", "01", "02", "03", "04", "05", "09"} {
+	for _, digits := range []string{"00", "01", "02", "03", "04", "05", "06", "07", "08", "09", "10", "11", "14"} {
 		send(digits)
 	}
 	for digits, id := range ids {
 		g.await(id, table[digits].state)
 	}
-	send("12")
-	g.await(ids["12"], table["12"].state)
+	for _, digits := range []string{"12", "13"} {
+		send(digits)
+		g.await(ids[digits], table[digits].state)
+	}
+	want := []string{"unreadable", "unreadable", "unreadable"}
 	for digits, e := range table {
 		g.checkLong(digits, ids[digits], e)
+		want = append(want, e.exceptions...)
 	}
+	g.checkSlowReceipt(ids["10"])
+	g.checkExceptions(want)
 }
 
 func (g *gateway) checkLong(digits, id string, want longEnding) {
 	g.t.Helper()
+	g.until("the marks of "+digits, func() bool { return g.message(id).at("receipt_marks") == want.marks }) // they come after the state
 	m, ledger := g.message(id), g.segments("120255501"+digits)
 	if m.at("state") != want.state || m.at("reported_delivery") != want.reported || !slices.Contains(want.accepts, len(ledger)) || m.at("parts") != "3" {
 		g.t.Errorf("ending %s: the centre took %d parts, want %v of it %s and reported %q: %s", digits, len(ledger), want.accepts, want.state, want.reported, m.Raw)
@@ -102,17 +121,33 @@ func (g *gateway) checkLong(digits, id string, want longEnding) {
 		}
 		seen[e.Segment.Number] = true
 	}
+	if tried := g.count(func(e simulator.Entry) bool { return e.Destination == "120255501"+digits }); len(ledger) == 0 && tried != 1 {
+		g.t.Errorf("ending %s: %d parts were sent, want the first one once", digits, tried)
+	}
 	whole := len(ledger) == 3 // of 01 it may be, if the receipt of the first part is slower than the others
 	if shown := g.shown("+120255501" + digits); whole != (len(shown) == 1) || want.shown && !whole || whole && shown[0] != longText {
 		g.t.Errorf("ending %s: the handset shows %q", digits, shown)
 	}
-	if want.exception != "" {
-		if got := g.onlyException(id); got != want.exception {
-			g.t.Errorf("ending %s: the exception is %s", digits, got)
-		}
-	}
+	g.checkExceptionsOf(digits, id, want.exceptions)
 	if again := g.post(long("L-"+digits, "+120255501"+digits)); again.Status != 200 || again.at("message.id") != id {
 		g.t.Errorf("ending %s: a repeat got %d %s", digits, again.Status, again.Raw)
+	}
+}
+
+// checkExceptionsOf wants one exception for each part that has one, in whatever order they came.
+func (g *gateway) checkExceptionsOf(digits, id string, want []string) {
+	g.t.Helper()
+	var kinds []string
+	parts := map[any]bool{}
+	for _, x := range g.exceptionsOf(id, len(want)) {
+		if x["receipt"] == nil || x["attempt"] != 1.0 || x["message"] != id || x["open"] != true || parts[x["part"]] {
+			g.t.Errorf("ending %s: an exception is %v", digits, x)
+		}
+		parts[x["part"]] = true
+		kinds = append(kinds, x["kind"].(string))
+	}
+	if !slices.Equal(kinds, want) {
+		g.t.Errorf("ending %s: the exceptions are %v, want %v", digits, kinds, want)
 	}
 }
 
