@@ -38,7 +38,8 @@ const (
 // Kind returns how the sender is addressed, or 0 for none.
 func (s Sender) Kind() SenderKind { return s.kind }
 
-// String returns the sender: a name as given, digits without plus sign and separators. "" is none.
+// String returns the sender: a name as given, else its digits, with a plus sign only where they would be a short code
+// without it. ParseSender reads it back as the same sender. "" is none.
 func (s Sender) String() string { return s.text }
 
 // IsZero reports whether there is no sender.
@@ -64,6 +65,9 @@ func ParseSender(raw string) (Sender, error) {
 	case !plus && minShortCode <= n && n <= maxShortCode:
 		return Sender{ShortCode, digits}, nil
 	case n >= minNational && n <= maxDigits && digits[0] != '0':
+		if n <= maxShortCode {
+			digits = "+" + digits
+		}
 		return Sender{International, digits}, nil
 	}
 	return Sender{}, ErrSender

@@ -17,12 +17,15 @@ func TestSenders(t *testing.T) {
 		"+447700900123":    {International, "447700900123"},
 		"447700900123":     {International, "447700900123"},
 		"+1 202-555-0143":  {International, "12025550143"},
-		"+6834000":         {International, "6834000"},
+		"+6834000":         {International, "+6834000"},
 		"+123456789012345": {International, "123456789012345"},
 	} {
 		got, err := ParseSender(raw)
 		if err != nil || got != want {
 			t.Errorf("%q read as %d %q, %v", raw, got.Kind(), got, err)
+		}
+		if again, err := ParseSender(got.String()); err != nil || again != got {
+			t.Errorf("%q, written and read again, is %d %q, %v", raw, again.Kind(), again, err)
 		}
 	}
 }
