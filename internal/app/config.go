@@ -2,12 +2,17 @@
 package app
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/goccy/go-yaml/ast"
 
 	"github.com/einmal/einmal/internal/domain/phone"
 )
@@ -63,6 +68,19 @@ type Log struct {
 	Format string `yaml:"format"` // text or json
 }
 
+func (l Log) check() error {
+	if !slices.Contains([]string{"debug", "info", "warn", "error"}, l.Level) {
+		return errors.New("level: write debug, info, warn or error")
+	}
+	if l.Format != "text" && l.Format != "json" {
+		return errors.New("format: write text or json")
+	}
+	return nil
+}
+
+// connectionName is what a connection may be called: the name stands in addresses, metrics and files.
+var connectionName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$`)
+
 // Duration is written like 90s, 15m or 72h.
 type Duration time.Duration
 
@@ -75,6 +93,9 @@ func (d *Duration) UnmarshalText(b []byte) error {
 	*d = Duration(got)
 	return nil
 }
+
+// UnmarshalYAML reads it with its place in the file.
+func (d *Duration) UnmarshalYAML(n ast.Node) error { return readText(n, d.UnmarshalText) }
 
 // MarshalText writes it.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
@@ -130,6 +151,9 @@ func (c Config) check() error {
 	if u := c.Destinations.Unassigned; u != accept && u != refuse {
 		return fmt.Errorf("destinations.unassigned: write accept or refuse")
 	}
+	if err := c.Log.check(); err != nil {
+		return fmt.Errorf("log.%w", err)
+	}
 	for name, d := range map[string]Duration{"receipts.grace": c.Receipts.Grace, "receipts.look_back": c.Receipts.LookBack} {
 		if time.Duration(d) < time.Second {
 			return fmt.Errorf("%s: at least 1s", name)
@@ -139,6 +163,9 @@ func (c Config) check() error {
 		return fmt.Errorf("connections: this release sends over one connection; %d are named", len(c.Connections))
 	}
 	for name, k := range c.Connections {
+		if !connectionName.MatchString(name) {
+			return fmt.Errorf("connections: %q is no name: write letters, digits and the signs _ - . without spaces, at most 64", name)
+		}
 		if err := k.check(); err != nil {
 			return fmt.Errorf("connections.%s: %w", name, err)
 		}

@@ -106,8 +106,17 @@ func TestWrongConfig(t *testing.T) {
 		"connections: {a: {kind: simulator, statuses: {source: s, kodes: {}}}}":                                                          "write {codes: {0x08: retry_later}, source",
 		"connections: {a: {kind: simulator, receipts: {time: 59s}}}":                                                                     "receipts.time: from 1m to 720h",
 		"connections: {a: {kind: simulator, receipts: {time: 721h}}}":                                                                    "receipts.time: from 1m to 720h",
-		"receipts: {grace: 5s}": "response_timeout",
-		"connections: {a: {kind: simulator}, b: {kind: simulator}}": "one connection",
+		"receipts: {grace: 5s}":                                           "response_timeout",
+		"log: {format: xml}":                                              "log.format: write text or json",
+		"log: {level: loud}":                                              "log.level: write debug, info, warn or error",
+		"connections: {a: {kind: simulator, window: 0}}":                  "[1:44] window: from 1 to 10000",
+		"connections: {a: {kind: simulator, window: many}}":               "window: from 1 to 10000",
+		"connections: {a b: {kind: simulator}}":                           "is no name",
+		"connections: {a: {kind: simulator, tls: true}}":                  "kind smpp",
+		"connections: {a: {kind: simulator, rate: 0/s}}":                  "[1:42] not a rate",
+		"receipts:\n  grace: 15":                                          "[2:10] not a duration",
+		"connections: {a: {kind: simulator, senders: {SHOP: {rate: 3}}}}": "[1:59] not a rate",
+		"connections: {a: {kind: simulator}, b: {kind: simulator}}":       "one connection",
 	} {
 		if _, err := load(t, text, app.Flags{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want a word of %q", text, err, want)

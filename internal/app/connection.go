@@ -3,7 +3,10 @@ package app
 import (
 	"fmt"
 	"net"
+	"strconv"
 	"time"
+
+	"github.com/goccy/go-yaml/ast"
 
 	"github.com/einmal/einmal/internal/domain/evidence"
 )
@@ -22,8 +25,8 @@ type Connection struct {
 	// IDSpace is the connection whose message ids this one shares: receipts come back over either.
 	IDSpace string `yaml:"id_space,omitempty"`
 	// For both.
-	Window int  `yaml:"window"`         // in-flight limit
-	Rate   Rate `yaml:"rate,omitempty"` // none: as fast as the window lets
+	Window Window `yaml:"window"`         // in-flight limit
+	Rate   Rate   `yaml:"rate,omitempty"` // none: as fast as the window lets
 	// Senders are those with a rate of their own, beside the connection's.
 	Senders         map[string]Sender `yaml:"senders,omitempty"`
 	ResponseTimeout Duration          `yaml:"response_timeout"` // after it a submission's outcome is unknown
@@ -80,15 +83,32 @@ func (k Connection) withDefaults() Connection {
 	return k
 }
 
+// Window is how many submissions may wait for their answers at the same time. 0: the default of the connection's kind.
+type Window int
+
 // maxWindow is far above what any operator allows.
 const maxWindow = 10_000
+
+var errWindow = fmt.Errorf("window: from 1 to %d", maxWindow)
+
+// UnmarshalYAML reads it with its place in the file. A zero that is written is not a default.
+func (w *Window) UnmarshalYAML(n ast.Node) error {
+	return readText(n, func(text []byte) error {
+		got, err := strconv.Atoi(string(text))
+		if err != nil || got < 1 || got > maxWindow {
+			return errWindow
+		}
+		*w = Window(got)
+		return nil
+	})
+}
 
 func (k Connection) check() error {
 	if err := k.checkSenders(); err != nil {
 		return err
 	}
 	if k.Window < 1 || k.Window > maxWindow {
-		return fmt.Errorf("window: from 1 to %d", maxWindow)
+		return errWindow
 	}
 	for name, d := range map[string]Duration{"response_timeout": k.ResponseTimeout, "enquire_link": k.EnquireLink} {
 		if time.Duration(d) < 100*time.Millisecond || time.Duration(d) > time.Hour {
@@ -117,6 +137,9 @@ func (k Connection) check() error {
 	}
 	switch k.Kind {
 	case kindSimulator:
+		if k.Address != "" || k.TLS {
+			return fmt.Errorf("address and tls belong to a connection of the kind smpp")
+		}
 		return nil
 	case kindSMPP:
 		return k.checkSMPP()

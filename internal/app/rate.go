@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/goccy/go-yaml/ast"
+
 	"github.com/einmal/einmal/internal/domain/flow"
 	"github.com/einmal/einmal/internal/domain/phone"
 )
@@ -55,6 +57,9 @@ func (r *Rate) UnmarshalText(b []byte) error {
 	}
 	return nil
 }
+
+// UnmarshalYAML reads it with its place in the file.
+func (r *Rate) UnmarshalYAML(n ast.Node) error { return readText(n, r.UnmarshalText) }
 
 // MarshalText writes it, in the smallest unit that has a whole number of messages.
 func (r Rate) MarshalText() ([]byte, error) {

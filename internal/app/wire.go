@@ -34,7 +34,7 @@ func (a *App) openConnection(ctx context.Context) (err error) {
 		return err
 	}
 	carrier := smpp.Config{
-		Name: c.name, Address: c.cfg.Address, TLS: c.cfg.TLS, SystemType: c.cfg.SystemType, Window: c.cfg.Window,
+		Name: c.name, Address: c.cfg.Address, TLS: c.cfg.TLS, SystemType: c.cfg.SystemType, Window: int(c.cfg.Window),
 		SeparateBinds:   c.cfg.SeparateBinds,
 		ResponseTimeout: time.Duration(c.cfg.ResponseTimeout), EnquireLink: time.Duration(c.cfg.EnquireLink), Logger: a.log,
 	}

@@ -100,10 +100,21 @@ type benchLatencyCmd struct {
 }
 
 func (c *benchLatencyCmd) Run(ctx context.Context, env *Env) error {
+	switch {
+	case c.Every <= 0:
+		return &failure{code: exitUsage, text: "--every is the time from one code to the next, such as 50ms"}
+	case c.Rate < 1 || c.Rate > mostRate:
+		return &failure{code: exitUsage, text: fmt.Sprintf("--rate is from 1 to %d messages a second", mostRate)}
+	case c.Pending < 0:
+		return &failure{code: exitUsage, text: "--pending is a number of messages, or 0"}
+	}
 	return c.measure(ctx, env, c.Count, func(ctx context.Context, o bench.Options) (*bench.Report, error) {
 		return bench.Latency(ctx, bench.LatencyOptions{Options: o, Pending: c.Pending, Rate: c.Rate, Every: c.Every})
 	})
 }
+
+// mostRate is the highest rate that a connection may have.
+const mostRate = 10_000
 
 type benchGrowthCmd struct {
 	benchFlags

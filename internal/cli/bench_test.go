@@ -101,6 +101,12 @@ func TestBenchTable(t *testing.T) {
 	if code, _, errs = m.run("bench", "decide", "--count", "0"); code != exitFailed || !strings.Contains(errs, "--count") {
 		t.Errorf("%d %s", code, errs)
 	}
+	for _, wrong := range []string{"--every=0s", "--rate=0", "--rate=20000", "--pending=-1"} {
+		name, _, _ := strings.Cut(wrong, "=")
+		if code, _, errs = m.run("bench", "latency", wrong); code != exitUsage || !strings.Contains(errs, name) {
+			t.Errorf("%s: %d %s", wrong, code, errs)
+		}
+	}
 	if code, _, errs = m.run("bench", "decide", "--store", "mysql://x"); code != exitFailed || !strings.Contains(errs, "postgres://") {
 		t.Errorf("%d %s", code, errs)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"runtime/debug"
 	"time"
@@ -87,6 +88,15 @@ func serveUntilSignal(ctx context.Context, env *Env, gateway Gateway) error {
 	}
 }
 
+// reachable is an address under which this machine reaches what listens, and whether that is on all of its addresses.
+func reachable(listen string) (address string, everywhere bool) {
+	host, port, err := net.SplitHostPort(listen)
+	if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsUnspecified() {
+		return listen, false
+	}
+	return net.JoinHostPort("127.0.0.1", port), true
+}
+
 // announce tells scripts and people that the gateway is ready. The key itself is never printed.
 func (c *serveCmd) announce(env *Env, r Running) {
 	took := time.Since(env.Started).Milliseconds()
@@ -99,9 +109,13 @@ func (c *serveCmd) announce(env *Env, r Running) {
 		return
 	}
 	s := env.style()
-	_, _ = fmt.Fprintf(env.Stdout, "%s in %d ms on http://%s\n", s.good("ready"), took, r.Listen)
+	here, everywhere := reachable(r.Listen)
+	_, _ = fmt.Fprintf(env.Stdout, "%s in %d ms on http://%s\n", s.good("ready"), took, here)
+	if everywhere {
+		_, _ = fmt.Fprintln(env.Stdout, s.warn("it listens on all addresses of this machine, and requests carry their keys in clear text: put something before it that speaks TLS"))
+	}
 	if r.Simulated {
-		_, _ = fmt.Fprintf(env.Stdout, "messages go to a simulated carrier on this machine: no text leaves it; its handsets: http://%s/handset/NUMBER\n", r.Listen)
+		_, _ = fmt.Fprintf(env.Stdout, "messages go to a simulated carrier on this machine: no text leaves it; its handsets: http://%s/handset/NUMBER\n", here)
 	}
 	_, _ = fmt.Fprintf(env.Stdout, "store: %s, policy: %s, data: %s, mark: %s, admin key: in %s\n", r.Store, r.Policy, r.Data, r.Mark, r.AdminKeyFile)
 	if r.Held != "" {

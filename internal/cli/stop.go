@@ -81,7 +81,11 @@ func tellStop(env *Env, made *api.NewStopView) {
 	}
 	_, _ = fmt.Fprintln(env.Stdout, s.bold(head))
 	_, _ = fmt.Fprintln(env.Stdout, "What was handed to a provider before is not called back.")
-	if made.Flows == 0 {
+	switch {
+	case made.Flows > 0:
+	case made.Purpose == nil && made.Connection == nil && made.Tenant == nil:
+		_, _ = fmt.Fprintln(env.Stdout, s.faint("Nothing was ever sent here."))
+	default:
 		_, _ = fmt.Fprintln(env.Stdout, s.warn("Nothing of the kind was ever sent: is every name spelt right?"))
 	}
 	_, _ = fmt.Fprintln(env.Stdout, s.faint("next: einmal resume "+clean(made.ID)+" --by NAME --reason TEXT"))

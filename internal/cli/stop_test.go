@@ -28,6 +28,8 @@ func stopServer(t *testing.T, asked *[]string) http.HandlerFunc {
 			reply(w, 200, stopOfSale+`,"made":true,"flows":0}`)
 		case r.Method == "POST" && strings.Contains(string(body), "again"):
 			reply(w, 200, stopOfSale+`,"made":false,"flows":3}`)
+		case r.Method == "POST" && strings.Contains(string(body), `"all"`):
+			reply(w, 200, strings.TrimSuffix(stopOfAll, "}")+`,"made":true,"flows":0}`)
 		case r.Method == "POST":
 			reply(w, 200, stopOfSale+`,"made":true,"flows":3}`)
 		case r.Method == "DELETE":
@@ -46,7 +48,7 @@ func TestStop(t *testing.T) {
 		body, says string
 	}{
 		"--purpose sale --by ann --reason bad":                              {`{"by":"ann","purpose":"sale","reason":"bad"}`, "Stopped: purpose sale waits from now on."},
-		"--all --by ann --reason bad":                                       {`{"all":true,"by":"ann","reason":"bad"}`, "einmal resume stop_1"},
+		"--all --by ann --reason bad":                                       {`{"all":true,"by":"ann","reason":"bad"}`, "Nothing was ever sent here."},
 		"--purpose sael --by ann --reason bad":                              {`{"by":"ann","purpose":"sael","reason":"bad"}`, "is every name spelt right?"},
 		"--purpose sale --by ann --reason again":                            {`{"by":"ann","purpose":"sale","reason":"again"}`, "Stopped already"},
 		"--tenant shop --connection carrier_a --by ann --reason bad --json": {`{"by":"ann","connection":"carrier_a","reason":"bad","tenant":"shop"}`, `"made":true`},

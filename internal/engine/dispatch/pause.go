@@ -86,6 +86,6 @@ func (d *Dispatcher) notePause(o provider.Outcome, now time.Time) {
 	if length, begun := d.pause.begin(now); begun {
 		d.cfg.Metrics.pauses.WithLabelValues(d.cfg.Connection.Name).Inc()
 		d.log().Error("the provider refuses this connection as a whole; nothing is sent over it for a while. Look at its account, its bind and its settings",
-			"pause", length, "code", o.Code, "name", o.CodeName)
+			"pause", length, "status", o.Code, "name", o.CodeName)
 	}
 }
