@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/einmal/einmal/internal/edge/api/strictjson"
 	"github.com/einmal/einmal/internal/engine/outbound"
@@ -56,14 +58,39 @@ func readBatch(r *http.Request, body []byte, who principal) ([]intended, error) 
 		d.wrong(idempotencyHeader, "a batch has no key of its own: give each message the member %s", keyMember)
 	}
 	var all []intended
-	if v, ok := d.document(body); ok {
-		d.members(v, "#", members{{"messages", func(v strictjson.Value, pointer string) { all = d.batch(v, pointer, who) }}})
+	v, errs := strictjson.Parse(body)
+	within, whole := apart(errs)
+	if d.document(v, whole) {
+		d.members(v, "#", members{{"messages", func(v strictjson.Value, pointer string) { all = d.batch(v, pointer, within, who) }}})
 		d.present(v, []needed{{"messages", "an array of 1 to " + strconv.Itoa(maxBatch) + " messages"}})
 	}
 	return all, d.fault()
 }
 
-func (d *decoder) batch(v strictjson.Value, pointer string, who principal) []intended {
+// apart tells what is wrong within one message, by its place, with pointers that begin at it, from what concerns the
+// whole. If the structure is lost, everything does: where one message ends and another begins cannot be told.
+func apart(errs []strictjson.Error) (within map[int][]strictjson.Error, whole []strictjson.Error) {
+	if slices.ContainsFunc(errs, func(e strictjson.Error) bool { return e.Lost }) {
+		return nil, errs
+	}
+	within = map[int][]strictjson.Error{}
+	for _, e := range errs {
+		rest, inside := strings.CutPrefix(e.Pointer, "#/messages/")
+		place, rest, deeper := strings.Cut(rest, "/")
+		i, err := strconv.Atoi(place)
+		if !inside || err != nil {
+			whole = append(whole, e)
+			continue
+		}
+		if e.Pointer = "#"; deeper {
+			e.Pointer += "/" + rest
+		}
+		within[i] = append(within[i], e)
+	}
+	return within, whole
+}
+
+func (d *decoder) batch(v strictjson.Value, pointer string, within map[int][]strictjson.Error, who principal) []intended {
 	if !d.is(v, pointer, strictjson.Array) {
 		return nil
 	}
@@ -73,15 +100,15 @@ func (d *decoder) batch(v strictjson.Value, pointer string, who principal) []int
 	}
 	all := make([]intended, len(v.Elements))
 	for i, element := range v.Elements {
-		all[i] = readIntended(element, who)
+		all[i] = readIntended(element, within[i], who)
 	}
 	return all
 }
 
 // readIntended reads one message. Pointers in what is said of it begin at the message.
-func readIntended(v strictjson.Value, who principal) intended {
+func readIntended(v strictjson.Value, errs []strictjson.Error, who principal) intended {
 	d, in := &decoder{}, intended{}
-	if !d.is(v, "#", strictjson.Object) {
+	if !d.document(v, errs) {
 		return intended{err: d.fault()}
 	}
 	var key string

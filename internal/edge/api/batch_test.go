@@ -65,6 +65,31 @@ func TestABatchAnswersEachMessage(t *testing.T) {
 	}
 }
 
+// What is JSON and wrong within one message is that message's own, wherever it stands.
+//
+// covers: D8, I15
+func TestWhatJSONCannotTellIsTheMessagesOwn(t *testing.T) {
+	deep := strings.Repeat("[", 40) + strings.Repeat("]", 40)
+	for _, c := range []struct{ wrong, pointer string }{
+		{`{"text":"a\u0000"}`, "#/text"}, {`{"text":"\ud800"}`, "#/text"}, {"{\"text\":\"\xff\"}", "#/text"}, {`{"to":"1","to":"2"}`, "#/to"},
+		{`{"event":{"id":"1","id":"2"}}`, "#/event/id"}, {`{"a\u0000":1}`, "#"}, {`"\ud800"`, "#"},
+		{`{"metadata":` + deep + `}`, "#/metadata" + strings.Repeat("/0", 13)},
+		{`{"metadata":{"12025550143":"","12025550143":""}}`, "#/metadata/?"},
+	} {
+		w := newWorld(t)
+		var got batchOf
+		w.decode(w.call("POST", "/v1/messages/batch", w.admin, `{"messages":[`+ordinary+`,`+c.wrong+`,`+ordinary+`]}`), 200, &got)
+		if len(got.Data) != 3 || got.Data[0].Status != 201 || got.Data[2].Status != 201 || len(w.outbound.got) != 2 {
+			t.Errorf("%s: %+v", c.wrong, got.Data)
+			continue
+		}
+		alone := w.problem(w.call("POST", "/v1/messages", w.admin, c.wrong), 400, fault.Invalid)
+		if p := got.Data[1].Problem; p == nil || p.Status != 400 || !slices.Equal(pointers(*p), []string{c.pointer}) || p.Code != alone.Code {
+			t.Errorf("%s: %+v, alone %+v", c.wrong, p, alone)
+		}
+	}
+}
+
 func TestABatchSaysWhatWasReplayed(t *testing.T) {
 	w := newWorld(t)
 	w.outbound.answer.Replayed, w.outbound.answer.Kind = true, intent.Replayed
@@ -91,7 +116,9 @@ func TestABatchThatCannotBeReadIsRefusedAsAWhole(t *testing.T) {
 	for _, c := range []struct{ body, pointer string }{
 		{`{}`, "#/messages"}, {`{"messages":{}}`, "#/messages"}, {`{"messages":[]}`, "#/messages"}, {many, "#/messages"},
 		{`{"messages":[` + ordinary + `],"dry_run":true}`, "#/dry_run"}, {`[` + ordinary + `]`, "#"},
-		{`{"messages":[` + ordinary + `,{"to":"1","to":"2"}]}`, "#/messages/1/to"}, {`{"messages":[`, "#/messages/0"},
+		{`{"messages":[`, "#/messages/0"}, {`{"messages":[` + ordinary + `,{"to":}]}`, "#/messages/1/to"},
+		{`{"messages":[` + ordinary + `,{"to":"\x"}]}`, "#/messages/1/to"}, {`{"messages":[` + ordinary + `],"messages":[]}`, "#/messages"},
+		{`{"messages":[` + ordinary + `],"x":"\u0000"}`, "#/x"}, {`{"messages\u0000":[` + ordinary + `]}`, "#"},
 	} {
 		if got := pointers(w.problem(w.call("POST", "/v1/messages/batch", w.admin, c.body), 400, fault.Invalid)); !slices.Equal(got, []string{c.pointer}) {
 			t.Errorf("%.40s…: %v", c.body, got)

@@ -28,13 +28,18 @@ func (d *decoder) fault() error {
 	return &fault.Fault{Code: fault.Invalid, Detail: fmt.Sprintf("%d fields are wrong", len(d.fields)), Fields: d.fields}
 }
 
-// document reads a body that has to be an object; false if it is none.
-func (d *decoder) document(body []byte) (strictjson.Value, bool) {
+// body reads a body that has to be an object; false if it is none.
+func (d *decoder) body(body []byte) (strictjson.Value, bool) {
 	v, errs := strictjson.Parse(body)
+	return v, d.document(v, errs)
+}
+
+// document reports what was wrong when the value was read; false if something was, or it is no object.
+func (d *decoder) document(v strictjson.Value, errs []strictjson.Error) bool {
 	for _, e := range errs {
 		d.wrong(e.Pointer, "%s", e.Detail)
 	}
-	return v, len(errs) == 0 && d.is(v, "#", strictjson.Object)
+	return len(errs) == 0 && d.is(v, "#", strictjson.Object)
 }
 
 // memberReader reads one member of a request and reports under the pointer what is wrong with it.

@@ -11,7 +11,7 @@ const maxBody = 64 << 10
 // decodeSubmission reads the body of POST /v1/messages. Only what the JSON itself can tell is checked here,
 // types and names; the rest is the outbound flow's. What is wrong goes to the decoder, all of it at once.
 func decodeSubmission(d *decoder, body []byte) outbound.Submission {
-	v, ok := d.document(body)
+	v, ok := d.body(body)
 	if !ok {
 		return outbound.Submission{}
 	}

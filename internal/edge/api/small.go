@@ -31,7 +31,7 @@ func decodeUpTo(most int, contentType string, body []byte, known func(*decoder) 
 		return fault.New(fault.TooLarge, "the body is larger than %d bytes", most)
 	}
 	d := &decoder{}
-	if v, ok := d.document(body); ok {
+	if v, ok := d.body(body); ok {
 		d.members(v, "#", known(d))
 		d.present(v, must)
 	}

@@ -2,6 +2,7 @@ package strictjson
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 )
 
@@ -12,7 +13,7 @@ const MaxDepth = 16
 const maxMembers = 256
 
 // Parse reads one document. Mistakes that leave its structure clear are all reported; the first one that does
-// not ends the reading. The value is only to be used if there are no errors.
+// not ends the reading and is marked as Lost. Of the value, only what no error points at or into is to be used.
 func Parse(doc []byte) (Value, []Error) {
 	p := parser{in: doc}
 	v := p.document()
@@ -36,12 +37,12 @@ func (p *parser) document() Value {
 }
 
 func (p *parser) report(pointer, detail string) {
-	p.errs = append(p.errs, Error{pointer, detail})
+	p.errs = append(p.errs, Error{Pointer: pointer, Detail: detail})
 }
 
 func (p *parser) fatal(pointer, detail string) {
 	if !p.stop {
-		p.report(pointer, detail)
+		p.errs = append(p.errs, Error{pointer, detail, true})
 	}
 	p.stop = true
 }
@@ -84,11 +85,13 @@ func (p *parser) take(c byte) bool {
 }
 
 func (p *parser) value(pointer string, depth int) Value {
-	if depth > MaxDepth {
-		p.fatal(pointer, fmt.Sprintf("nested too deeply: at most %d levels", MaxDepth))
+	c := p.peek()
+	if depth > MaxDepth && (c == '{' || c == '[') {
+		p.report(pointer, fmt.Sprintf("nested too deeply: at most %d levels", MaxDepth))
+		p.skip(pointer)
 		return Value{}
 	}
-	switch c := p.peek(); {
+	switch {
 	case c == '{':
 		return p.object(pointer, depth)
 	case c == '[':
@@ -134,17 +137,18 @@ func (p *parser) member(v *Value, pointer string, depth int) {
 	if !p.stop && !p.take(':') {
 		p.broken(pointer, "a colon")
 	}
-	if len(v.Members) == maxMembers {
-		p.fatal(pointer, fmt.Sprintf("too many members: at most %d", maxMembers))
-	}
 	if p.stop {
 		return
 	}
 	inner := Step(pointer, name)
-	for _, m := range v.Members {
-		if m.Name == name {
-			p.report(inner, "this member is there twice: name it once")
-		}
+	if len(v.Members) > maxMembers { // that is reported already
+		p.value(inner, depth+1)
+		return
+	}
+	if len(v.Members) == maxMembers {
+		p.report(pointer, fmt.Sprintf("too many members: at most %d", maxMembers))
+	} else if slices.ContainsFunc(v.Members, func(m Member) bool { return m.Name == name }) {
+		p.report(inner, "this member is there twice: name it once")
 	}
 	v.Members = append(v.Members, Member{name, p.value(inner, depth+1)})
 }
@@ -160,6 +164,32 @@ func (p *parser) array(pointer string, depth int) Value {
 		v.Elements = append(v.Elements, p.value(pointer+"/"+strconv.Itoa(len(v.Elements)), depth+1))
 	}
 	return v
+}
+
+// skip passes over an array or an object that is refused for its depth, however deep it is: by its brackets and
+// strings alone, and without recursion.
+func (p *parser) skip(pointer string) {
+	var open []byte // the brackets that are to come, the innermost last
+	for !p.stop {
+		switch c := p.peek(); {
+		case p.at >= len(p.in):
+			p.broken(pointer, "the end of an array or object")
+		case c == '"':
+			p.text(pointer)
+			continue
+		case c == '{' || c == '[':
+			open = append(open, c+2) // in ASCII the closing ones come two after
+		case c == '}' || c == ']':
+			last := len(open) - 1
+			if c != open[last] {
+				p.broken(pointer, "the other closing bracket")
+			}
+			open = open[:last]
+		}
+		if p.at++; len(open) == 0 {
+			return
+		}
+	}
 }
 
 // number reads a number by the grammar of RFC 8259 §6 and keeps it as written.

@@ -8,9 +8,9 @@ import (
 
 func TestParseRefuses(t *testing.T) {
 	deep := strings.Repeat("[", MaxDepth+1) + strings.Repeat("]", MaxDepth+1)
-	many := "{" + strings.Repeat(`"a":1,`, maxMembers) + `"a":1}`
-	if _, errs := Parse([]byte(many)); !strings.Contains(errs[len(errs)-1].Detail, "too many") {
-		t.Error(errs[len(errs)-1])
+	many := "{" + strings.Repeat(`"a":1,`, maxMembers+5) + `"a":1}`
+	if _, errs := Parse([]byte(many)); len(errs) != maxMembers || !strings.Contains(errs[len(errs)-1].Detail, "too many") {
+		t.Error(len(errs), errs[len(errs)-1])
 	}
 	for name, c := range map[string]struct{ doc, pointer, says string }{
 		"twice":           {`{"a":{"b":1,"b":2}}`, "#/a/b", "twice"},
@@ -56,6 +56,32 @@ func TestParseReportsEverythingThatLeavesTheStructureClear(t *testing.T) {
 	}
 }
 
+// What comes after a mistake is read, as long as the structure is known.
+func TestReadingGoesOnAfterAMistake(t *testing.T) {
+	nested := func(open, end string) string {
+		return strings.Repeat(open, 100_000) + "0" + strings.Repeat(end, 100_000)
+	}
+	for name, wrong := range map[string]string{
+		"deep arrays": nested("[", "]"), "deep objects": nested(`{"a":`, "}"), "deep with brackets in a text": nested(`["]}",`, "]"),
+		"too many members": "{" + strings.Repeat(`"a":1,`, maxMembers+5) + `"a":1}`, "NUL": `"\u0000"`, "surrogate": `"\ud800"`, "twice": `{"a":1,"a":2}`,
+	} {
+		v, errs := Parse([]byte(`[` + wrong + `,{"b":"it is read"}]`))
+		if len(errs) == 0 || len(v.Elements) != 2 || len(v.Elements[1].Members) != 1 || v.Elements[1].Members[0].Value.Text != "it is read" {
+			t.Errorf("%s: %v %.100v", name, errs, v)
+		}
+		for _, e := range errs {
+			if e.Lost || !strings.HasPrefix(e.Pointer, "#/0") {
+				t.Errorf("%s: %+v", name, e)
+			}
+		}
+	}
+	for _, doc := range []string{`[{"a":1,}, 2]`, `["\x"]`, nested("[", "}"), strings.Repeat("[", 100_000), nested(`["`, `]`)} {
+		if _, errs := Parse([]byte(doc)); len(errs) == 0 || !errs[len(errs)-1].Lost {
+			t.Errorf("%.40s: %v", doc, errs)
+		}
+	}
+}
+
 func TestErrorsRepeatNoValue(t *testing.T) {
 	_, errs := Parse([]byte(`{"+12025550143":{"x":"\u0000"},"+12025550143":1}`))
 	for _, e := range errs {
@@ -90,13 +116,16 @@ func TestStep(t *testing.T) {
 }
 
 // FuzzParse compares with encoding/json: whatever is accepted here is JSON, and its canonical form means the
-// same and is a fixed point.
+// same and is a fixed point. The structure of what is JSON is never lost.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"a":[1,2.5e3,{"b":"\u00e9\ud83d\ude00"}],"c":null}`))
 	f.Add([]byte("\"\u2028\x7f\""))
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		v, errs := Parse(doc)
 		if len(errs) > 0 {
+			if errs[len(errs)-1].Lost && json.Valid(doc) {
+				t.Fatalf("lost in what is JSON: %q %v", doc, errs)
+			}
 			return
 		}
 		if !json.Valid(doc) {

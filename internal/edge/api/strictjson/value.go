@@ -46,6 +46,7 @@ type Member struct {
 type Error struct {
 	Pointer string // JSON Pointer in fragment form (RFC 6901 §6), such as "#/event/id"
 	Detail  string
+	Lost    bool // what comes after cannot be told: the document is no JSON from here on
 }
 
 // Error returns the place and what is wrong with it.
