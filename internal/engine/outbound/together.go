@@ -14,8 +14,9 @@ type Submitted struct {
 }
 
 // SubmitAll has several requests decided together, and yet each by itself: what is wrong with one concerns no other.
-// They come to their decision in their order, so that of equal ones the first makes the message. With errors as
-// Submit's.
+// They come to their decision in their order, so that of equal ones the first makes the message. A dry run has no place
+// in the line of decisions, and waits until those before it are decided: it says what would be decided in its place. With
+// errors as Submit's.
 func (s *Service) SubmitAll(ctx context.Context, subs []Submission) []Submitted {
 	out, inside := make([]Submitted, len(subs)), s.writers.inside.Load()+1
 	made, messages := make([]ids, len(subs)), make([]ident.Message, len(subs))
@@ -28,6 +29,9 @@ func (s *Service) SubmitAll(ctx context.Context, subs []Submission) []Submitted 
 		entered := make(chan struct{})
 		inLine := sync.OnceFunc(func() { close(entered) })
 		sub := subs[i]
+		if sub.DryRun {
+			all.Wait()
+		}
 		sub.turn = turn{inside: inside, entered: inLine, made: made[i], before: messages[:i]}
 		all.Go(func() {
 			defer inLine() // refused, or answered without a place in the line

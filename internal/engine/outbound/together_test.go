@@ -91,3 +91,31 @@ func TestTheSameTwiceInABatch(t *testing.T) {
 		}
 	}
 }
+
+// A dry run says what would be decided in its place: it sees what is before it, and nothing that comes after.
+//
+// covers: D3, D7
+func TestDryRunsAmongOthersAreToldInTheirPlace(t *testing.T) {
+	r := open(t, filepath.Join(t.TempDir(), "einmal.db"))
+	defer r.close(t)
+	dry := func(s Submission) Submission {
+		s.DryRun = true
+		return s
+	}
+	const rounds = 20
+	var subs []Submission
+	for i := range rounds {
+		s := r.order(fmt.Sprint("order-", i))
+		subs = append(subs, dry(s), s, dry(s), s)
+	}
+	got := r.SubmitAll(bg, subs)
+	for i, s := range got {
+		want := intent.Suppress
+		if i%4 < 2 {
+			want = intent.Allow
+		}
+		if d := s.Answer.Decision; s.Err != nil || d.Action != want || want == intent.Suppress && d.Compared != got[i/4*4+1].Answer.Decision.Message.ID {
+			t.Errorf("request %d: %v %v", i, d, s.Err)
+		}
+	}
+}
