@@ -55,10 +55,31 @@ func TestExceptionsAreResolved(t *testing.T) {
 			t.Errorf("dismissing later: %d %s", late.Status, late.Raw)
 		}
 		y := g.exceptionsOf(conflict, 1)[0]
+		g.refusesFalsehoods(y["id"].(string), conflict, lost)
 		g.resolve(y["id"].(string), map[string]any{"action": "attach"})
 		g.await(conflict, "undelivered")
 		g.attachUnreadable(odd)
 	})
+}
+
+// refusesFalsehoods asks for what is not so: that a message's evidence is another's, and that it says something else.
+func (g *gateway) refusesFalsehoods(exception, own, other string) {
+	g.t.Helper()
+	for words, c := range map[string]struct {
+		want int
+		body map[string]any
+	}{
+		"belongs to attempt 1, part 1 of " + own: {http.StatusConflict, map[string]any{"action": "attach", "message": other}},
+		"leave the state out":                    {http.StatusBadRequest, map[string]any{"action": "attach", "state": "en_route"}},
+	} {
+		if r := g.resolve(exception, c.body); r.Status != c.want || !strings.Contains(r.Raw, words) {
+			g.t.Errorf("%v: %d %s, want %d", c.body, r.Status, r.Raw, c.want)
+		}
+	}
+	g.exceptionsOf(own, 1)
+	if m := g.call(http.MethodGet, "/v1/messages/"+other, nil); m.at("state") != "delivered" {
+		g.t.Errorf("the other message became %s", m.Raw)
+	}
 }
 
 // attachUnreadable gives a receipt that nobody could read to a message: the person says what it stands for.

@@ -17,6 +17,8 @@ var (
 	ErrState     = errors.New("the message's state does not permit this")
 	// ErrNoMeaning: nobody knows what the receipt's status stands for.
 	ErrNoMeaning = errors.New("the receipt's status has no documented meaning")
+	// ErrHasMeaning: what a person says that the evidence stands for, it says itself.
+	ErrHasMeaning = errors.New("the evidence says itself what it stands for")
 	// ErrHandedOver: the message waits, and yet a provider has a part of it, or may have.
 	ErrHandedOver = errors.New("a part of the message was handed to a provider")
 	// ErrStillUnknown: nothing of the message would be sent, since one of its parts has no answer that no restore explains.

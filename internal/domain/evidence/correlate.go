@@ -115,6 +115,23 @@ func contradicts(received, e164 string) bool {
 	return bareDigits(received) != "" && !sameAddress(received, e164)
 }
 
+// MayBelong reports whether a person may give a receipt to a part that the receipt does not name by itself. byID are
+// the parts under its message id. Its address may contradict only one of these, and only where no other of them fits
+// better: then the id or the address is wrong, and the person says which.
+func MayBelong(r *ReceiptFacts, to Candidate, byID []Candidate) bool {
+	if !contradicts(r.Handset, to.Destination) {
+		return true
+	}
+	named := false
+	for _, c := range byID {
+		if !contradicts(r.Handset, c.Destination) {
+			return false
+		}
+		named = named || c.Message == to.Message && c.Attempt == to.Attempt && c.Part == to.Part
+	}
+	return named
+}
+
 func bareDigits(s string) string {
 	s = strings.TrimPrefix(strings.TrimSpace(s), "+")
 	for _, r := range s {

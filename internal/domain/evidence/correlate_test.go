@@ -157,3 +157,34 @@ func TestSpellingsOfAnAddress(t *testing.T) {
 		}
 	}
 }
+
+// A receipt's number speaks against what a person may give it to, except where its message id names the attempt and no
+// other that fits better.
+//
+// covers: R4, R6, I13
+func TestMayBelong(t *testing.T) {
+	mine := Candidate{Message: ident.Message{1}, Attempt: 1, Part: 1, Destination: "+12025550143"}
+	other := Candidate{Message: ident.Message{2}, Attempt: 1, Part: 1, Destination: "+12025550144"}
+	part := mine
+	part.Part = 2
+	for name, c := range map[string]struct {
+		handset string
+		byID    []Candidate
+		want    bool
+	}{
+		"its number":                        {"12025550143", nil, true},
+		"its number, national":              {"02025550143", nil, true},
+		"no number":                         {"", nil, true},
+		"a name":                            {"SHOP", []Candidate{other}, true},
+		"another number":                    {"12025550145", nil, false},
+		"another number, another's id":      {"12025550145", []Candidate{other}, false},
+		"another number, another part's id": {"12025550145", []Candidate{part}, false},
+		"another number, and its id":        {"12025550145", []Candidate{mine}, true},
+		"the same, one of two":              {"12025550145", []Candidate{other, mine}, true},
+		"one that has the id fits better":   {"12025550144", []Candidate{mine, other}, false},
+	} {
+		if got := MayBelong(&ReceiptFacts{Handset: c.handset}, mine, c.byID); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}

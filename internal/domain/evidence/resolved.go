@@ -22,6 +22,9 @@ func (c *Case) resolved(e Evidence, now clock.Micros) error {
 	if a == nil {
 		return ErrNoAttempt
 	}
+	if e.State != "" && e.speaks() {
+		return ErrHasMeaning
+	}
 	stand := c.letAnswerStand
 	if e.Receipt != nil {
 		stand = c.letReceiptStand
@@ -51,6 +54,17 @@ func (c *Case) letReceiptStand(a *Attempt, e Evidence, now clock.Micros) error {
 		a.NoReceipt = a.NoReceipt && !reported.Final()
 	}
 	return nil
+}
+
+// speaks reports whether evidence says by itself what it stands for. A person decides whether that is true, and puts
+// no other words in its mouth.
+func (e Evidence) speaks() bool {
+	e.State = ""
+	if e.Receipt == nil {
+		return true // an answer
+	}
+	_, known := standsFor(e)
+	return known
 }
 
 // standsFor is what a receipt reports: what the person says that it does, else what is documented.

@@ -78,6 +78,22 @@ func TestAPersonSaysWhatAStatusStandsFor(t *testing.T) {
 	refuses(t, c, e, made+3*second, ErrNoMeaning)
 }
 
+// What evidence says itself, a person lets stand or not, and says nothing else in its place: the history would tell of
+// a state that the message never took.
+//
+// covers: R6
+func TestAPersonPutsNoOtherWordsInItsPlace(t *testing.T) {
+	c := sent(message.OutcomeAccepted).apply(t, report("DELIVRD"), report("UNDELIV"))
+	for _, e := range []Evidence{report("UNDELIV"), intermediate(report("UNDELIV")), {Attempt: 1, Part: 1, Outcome: message.OutcomeRejected}} {
+		for _, said := range []string{"en_route", "undelivered"} {
+			e = attach(e)
+			e.State = said
+			refuses(t, c, e, made+2*second, ErrHasMeaning)
+		}
+	}
+	wantState(t, c, message.Delivered, true)
+}
+
 // A person's word counts for a part for which no receipt was asked for, whenever it comes; what arrives by itself does
 // not, and an intermediate report says less than the part's that speaks for all.
 //

@@ -151,7 +151,7 @@ func (w *walk) learn(t *rapid.T) {
 		if !reflect.DeepEqual(w.c, before) {
 			t.Fatalf("refused with %v, and yet from %+v\nto %+v", err, before, w.c)
 		}
-		known := []error{ErrState, ErrNoAttempt, ErrHandedOver, ErrNoMeaning, ErrStillUnknown}
+		known := []error{ErrState, ErrNoAttempt, ErrHandedOver, ErrNoMeaning, ErrHasMeaning, ErrStillUnknown}
 		if e.Kind != 0 && !slices.ContainsFunc(known, func(k error) bool { return errors.Is(err, k) }) {
 			t.Fatalf("refused with %v", err)
 		}

@@ -48,11 +48,22 @@ type Part struct {
 	Attempt, Part uint16
 }
 
+// Means reports whether somebody who names p, with zero for what is left out, may mean a part.
+func (p Part) Means(full Part) bool {
+	return (p.Message.IsZero() || p.Message == full.Message) && (p.Attempt == 0 || p.Attempt == full.Attempt) && (p.Part == 0 || p.Part == full.Part)
+}
+
 // Resolution is what became of an exception, and by whom.
 type Resolution struct {
 	At         clock.Micros
 	By, Reason string
 	To         Part // what it was attached to
+}
+
+// Own is the part that the evidence named by itself, by its message id or our reference. There is none where nothing
+// is known under its ids, or too much: the candidates of a lost answer are only guessed, by their number.
+func (e *Exception) Own() (part Part, known bool) {
+	return Part{e.Message, e.Attempt, e.Part}, !e.Message.IsZero() && e.Kind != LostAnswer
 }
 
 // GroupHour is the start of the hour that an exception is grouped under.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/einmal/einmal/internal/ground/clock"
+	"github.com/einmal/einmal/internal/ground/ident"
 )
 
 // Exceptions are grouped by the hour of UTC in which they were made, the first microsecond included.
@@ -37,6 +38,41 @@ func TestSpellings(t *testing.T) {
 	} {
 		if string(k) != want {
 			t.Errorf("%q is spelt %q", want, k)
+		}
+	}
+}
+
+// What somebody leaves out means any; what is named means nothing else.
+func TestMeans(t *testing.T) {
+	full := Part{ident.Message{1}, 2, 3}
+	for named, want := range map[Part]bool{
+		{}: true, {Message: ident.Message{1}}: true, {Attempt: 2}: true, {Part: 3}: true, full: true,
+		{Message: ident.Message{2}}: false, {Message: ident.Message{1}, Attempt: 1}: false, {Message: ident.Message{1}, Attempt: 2, Part: 1}: false,
+	} {
+		if named.Means(full) != want {
+			t.Errorf("%+v: %v", named, !want)
+		}
+	}
+}
+
+// A receipt that was matched, and an answer, name their part; what a lost answer may be paired with is guessed.
+//
+// covers: R6, I13
+func TestOwn(t *testing.T) {
+	m := ident.Message{1}
+	for name, c := range map[string]struct {
+		x    Exception
+		want bool
+	}{
+		"conflicting":                {Exception{Kind: Conflicting, Message: m}, true},
+		"a status without a meaning": {Exception{Kind: Unreadable, Message: m}, true},
+		"an unknown format":          {Exception{Kind: Unreadable}, false},
+		"no match":                   {Exception{Kind: Unmatched}, false},
+		"several":                    {Exception{Kind: Ambiguous}, false},
+		"a guess":                    {Exception{Kind: LostAnswer, Message: m, Candidates: []Part{{Message: m}}}, false},
+	} {
+		if _, known := c.x.Own(); known != c.want {
+			t.Errorf("%s: %v", name, known)
 		}
 	}
 }

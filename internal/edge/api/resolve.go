@@ -30,10 +30,10 @@ type resolveIn struct {
 
 type resolveBody struct {
 	Action  string `json:"action" doc:"attach: the evidence belongs to this attempt, and stands, also against what was known. dismiss: nothing follows from it. reread: read its receipt again, after a parser or a setting was mended."`
-	Message string `json:"message,omitempty" doc:"With attach: the message that is meant. It may be left out where the exception names one alone."`
+	Message string `json:"message,omitempty" doc:"With attach: the message that is meant. It may be left out where the exception names one alone; of conflicting evidence, and of a status without a meaning, it can be no other."`
 	Attempt int    `json:"attempt,omitempty" doc:"With attach: else the message's last one."`
 	Part    int    `json:"part,omitempty" doc:"With attach: needed for a message of several parts."`
-	State   string `json:"state,omitempty" doc:"With attach: what the receipt stands for, where its status has no documented meaning: en_route, accepted, delivered, undelivered, expired or unknown."`
+	State   string `json:"state,omitempty" doc:"With attach: what the receipt stands for, where its status has no documented meaning: en_route, accepted, delivered, undelivered, expired or unknown. Of evidence that says so itself it is refused."`
 	By      string `json:"by" doc:"The person who does this."`
 	Reason  string `json:"reason" doc:"Why; it is kept."`
 }

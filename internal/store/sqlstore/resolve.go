@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"slices"
 	"time"
 
 	"github.com/einmal/einmal/internal/domain/evidence"
@@ -150,6 +149,9 @@ func (a *named) news(r *store.Resolution) (store.News, error) {
 		return n, notFound("exception")
 	}
 	to, err := target(x, r)
+	if x.State != exception.Open {
+		err = nil // who is late is told so, whatever is asked
+	}
 	n.Message, n.Attempt, n.Part = to.Message, to.Attempt, to.Part
 	n.Connection, n.IDSpace = x.Connection, a.spaces[x.Connection]
 	if logged := a.receipts[x.Receipt]; logged != nil {
@@ -159,22 +161,6 @@ func (a *named) news(r *store.Resolution) (store.News, error) {
 		n.ExternalID, n.Code, n.CodeName = []byte(words["external_id"]), words["code"], words["name"]
 	}
 	return n, err
-}
-
-// target is the attempt that is meant: the one that the person names, or the one that the exception does.
-func target(x *exception.Exception, r *store.Resolution) (exception.Part, error) {
-	own := exception.Part{Message: x.Message, Attempt: x.Attempt, Part: x.Part}
-	switch {
-	case r.Action != exception.Attach:
-		return own, nil
-	case !r.To.Message.IsZero():
-		return r.To, nil
-	case x.Message.IsZero():
-		return own, fault.New(fault.Invalid, "this exception is about no message: name the one that the evidence belongs to")
-	case len(x.Candidates) > 1:
-		return own, fault.New(fault.Invalid, "%d attempts may be meant: name the message", len(x.Candidates))
-	}
-	return own, nil
 }
 
 // foldResolution applies a person's word.
@@ -187,9 +173,6 @@ func (z *settling) foldResolution(i int) {
 		return
 	case x.State != exception.Open:
 		z.out[i].Known, z.out[i].Err = resolvedBefore(x, &r)
-		return
-	case !slices.Contains(x.Permitted(), r.Action):
-		z.out[i].Err = fault.New(fault.Invalid, "an exception of this kind cannot be resolved in this way: possible are %v", x.Permitted())
 		return
 	}
 	if n.Message.IsZero() {
@@ -227,10 +210,23 @@ func (z *settling) word(n *store.News, x *exception.Exception, r *store.Resoluti
 		}
 		n.Part = 1
 	}
+	if r.Action == exception.Attach && !z.mayBelong(n, x, c) {
+		return fault.New(fault.State, "the receipt is of another number than the message went to, and its message id names another attempt or none: "+
+			"attach it to a message to its own number, or dismiss it")
+	}
 	if err := c.Apply(n.Evidence, z.now); err != nil {
 		return evidenceFault(err, c.State)
 	}
 	return nil
+}
+
+// mayBelong reports whether nothing speaks against giving evidence to the message that a person names.
+func (z *settling) mayBelong(n *store.News, x *exception.Exception, c *caseRow) bool {
+	if _, known := x.Own(); known || n.Receipt == nil {
+		return true
+	}
+	to := evidence.Candidate{Message: n.Message, Attempt: n.Attempt, Part: n.Part, Destination: c.Destination}
+	return evidence.MayBelong(n.Receipt, to, z.candidatesByID(z.identified(n)))
 }
 
 // attached registers the attempt under the evidence's message id, so that what comes under it later finds it.

@@ -179,7 +179,7 @@ func testResolveUnmatched(t *testing.T, h Harness) {
 	w := newWorld(t, h)
 	o := w.attempt(ask{event: "named", version: "1", to: 63})
 	w.settle(w.outcome(o, message.OutcomeAccepted, "N1"))
-	w.over("N2", "delivered", 64)
+	w.over("N2", "delivered", 63)
 	x := w.exceptions("unmatched")[0]
 	ask := store.Resolution{Exception: x.ID, Tenant: w.tenant, Action: exception.Attach, Person: "ops", Reason: "r"}
 	for name, c := range map[string]struct {
@@ -224,7 +224,7 @@ func (w *world) foreignMessage(r store.Resolution) {
 	theirs.taken(ask{event: "theirs", version: "1", to: 65, tenant: theirs.tenant})
 	o := theirs.open(theirs.claim(1))[0]
 	w.settle(theirs.outcome(o, message.OutcomeAccepted, "T1"))
-	w.over("T2", "delivered", 66)
+	w.over("T2", "delivered", 65)
 	r.Exception, r.To = w.exceptions("unmatched", "unmatched")[0].ID, exception.Part{Message: o.Message, Attempt: 1, Part: 1}
 	if out := w.resolveAs(r); fault.CodeOf(out.Err) != fault.NotFound {
 		w.t.Errorf("a tenant touched another's message: %v", out.Err)
