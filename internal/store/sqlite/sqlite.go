@@ -14,7 +14,8 @@ import (
 	"strconv"
 	"strings"
 
-	_ "modernc.org/sqlite" // the driver "sqlite"
+	"modernc.org/sqlite" // and the driver "sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/store/sqlstore"
@@ -42,6 +43,9 @@ func Open(ctx context.Context, o Options) (*sqlstore.Store, error) {
 	if o.Clock == nil {
 		o.Clock = clock.System{}
 	}
+	if err := refuseForeignLog(ctx, o.Path); err != nil {
+		return nil, named(o.Path, err)
+	}
 	writer, err := sql.Open("sqlite", dsn(o.Path, "_txlock=immediate", pragma("foreign_keys(0)")))
 	if err != nil {
 		return nil, err
@@ -49,7 +53,7 @@ func Open(ctx context.Context, o Options) (*sqlstore.Store, error) {
 	writer.SetMaxOpenConns(1)
 	version, err := prepare(ctx, writer)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("the embedded store %s: %w", filepath.Base(o.Path), err), writer.Close())
+		return nil, errors.Join(named(o.Path, err), writer.Close())
 	}
 	reader, err := sql.Open("sqlite", dsn(o.Path, pragma("query_only(1)")))
 	if err != nil {
@@ -65,6 +69,16 @@ func Open(ctx context.Context, o Options) (*sqlstore.Store, error) {
 		Dialect: dialect, Version: version, Writer: sqlstore.NewSingleWriter(conn), Reader: reader, Clock: o.Clock, Log: o.Log, Retried: o.Retried,
 		Close: func() error { return errors.Join(reader.Close(), writer.Close()) },
 	}), nil
+}
+
+// named says of which store an error is, and where a file comes from that cannot be read.
+func named(path string, err error) error {
+	var e *sqlite.Error
+	if errors.As(err, &e) && (e.Code()&0xff == sqlite3.SQLITE_CORRUPT || e.Code()&0xff == sqlite3.SQLITE_NOTADB) {
+		err = fmt.Errorf("%w; if a copy was put in its place while the files with -wal and -shm at the end of their names were there, "+
+			"that is why: remove them, put the copy in its place again, and start", err)
+	}
+	return fmt.Errorf("the embedded store %s: %w", filepath.Base(path), err)
 }
 
 // prepare checks the library and the settings that durability stands on, migrates, and returns the schema's version.
@@ -83,7 +97,13 @@ func prepare(ctx context.Context, db *sql.DB) (int64, error) {
 	if mode != "wal" || synchronous != full {
 		return 0, fmt.Errorf("journal_mode is %s and synchronous %d; the store needs wal and full (2)", mode, synchronous)
 	}
-	return sqlstore.Migrate(ctx, db, sqlstore.SQLite, migrations)
+	schema, err := sqlstore.Migrate(ctx, db, sqlstore.SQLite, migrations)
+	if err != nil {
+		return 0, err
+	}
+	// So that a file has the table of commit numbers, by which refuseForeignLog goes, before there is a number.
+	_, err = db.ExecContext(ctx, "pragma wal_checkpoint(passive)")
+	return schema, err
 }
 
 // oldest is the first version without the bug that loses committed transactions of a WAL that is reset while
