@@ -32,7 +32,7 @@ var stateWords = map[message.State]string{
 
 // nextWords say what happens next, where a repeat needs to know (D9).
 var nextWords = map[message.State]string{
-	message.Pending:  "It will be sent; sending this request again changes nothing.",
+	message.Pending:  "It will be sent; asking for it again changes nothing.",
 	message.Sending:  "Its outcome will be known shortly.",
 	message.Unknown:  "It is not sent a second time: a receipt or the provider's late answer will settle it.",
 	message.Accepted: "A delivery receipt may still come.",
@@ -55,7 +55,8 @@ func explainRepeat(r *Request, held match, sameText bool, now clock.Micros) stri
 	case !sameText && sent:
 		b.WriteString(" The text of this request differs from the one that was taken.")
 	case !sameText:
-		fmt.Fprintf(&b, " The text of this request differs from the one that was taken: it was not sent. If it is meant as another message, give %s.", another(held.purpose))
+		fmt.Fprintf(&b, " The text of this request differs from the one that was taken: it %s. If it is meant as another message, give %s.",
+			r.says("was not sent", "would not be sent"), another(held.purpose))
 	}
 	if sent {
 		b.WriteString(explainMonitor(r, held.purpose))
@@ -69,7 +70,7 @@ func explainAllow(r *Request, reason Reason, compared match) string {
 		return fmt.Sprintf("Message %s for the same %s has another text, and the purpose %s makes every text a version of its own.",
 			compared.Message.ID, keyWords(compared.purpose), compared.purpose.Name)
 	case r.Purpose.Unnamed:
-		return "The request names no purpose, so nothing tells a repeat from a second message that is meant: it is sent."
+		return "The request names no purpose, so nothing tells a repeat from a second message that is meant: it " + r.says("is", "would be") + " sent."
 	case reason == ReasonWindowEnded:
 		return fmt.Sprintf("A message for the same %s was taken before, and the window of the purpose %s is over.", keyWords(r.Purpose), r.Purpose.Name)
 	}
@@ -78,10 +79,19 @@ func explainAllow(r *Request, reason Reason, compared match) string {
 
 // explainMonitor says why a repeat is sent all the same, and what would change that.
 func explainMonitor(r *Request, decides policy.Purpose) string {
+	sent, held := r.says("was", "would be"), r.says("would have been", "would be")
 	if decides.Unnamed {
-		return " A request that names no purpose is only monitored: this one was sent all the same. With a purpose and an event it would have been held back."
+		return fmt.Sprintf(" A request that names no purpose is only monitored: this one %s sent all the same. With a purpose and an event it %s held back.", sent, held)
 	}
-	return fmt.Sprintf(" The policy %s only monitors: this request was sent all the same. Under mode enforce it would have been held back.", r.PolicyID)
+	return fmt.Sprintf(" The policy %s only monitors: this request %s sent all the same. Under mode enforce it %s held back.", r.PolicyID, sent, held)
+}
+
+// says chooses between the words for what is done with the request, and those for what would be.
+func (r *Request) says(done, would string) string {
+	if r.DryRun {
+		return would
+	}
+	return done
 }
 
 // partWords are the parts of a key in plain words.

@@ -1,8 +1,11 @@
 package intent
 
 import (
+	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/einmal/einmal/internal/domain/policy"
 )
 
 // What is held back for its text alone is told what would make it another message: something that the key has.
@@ -16,6 +19,47 @@ func TestWhatWouldMakeItAnother(t *testing.T) {
 		d := w.decide(seal(first, "text"), seal(&other, "other"))[1].Decision
 		if d.Action != Suppress || !strings.HasSuffix(d.Explanation, want) {
 			t.Errorf("%s: %s", purposes[i].Name, d.Explanation)
+		}
+	}
+}
+
+// A dry run is decided like the request itself, and its words claim nothing that was not done.
+//
+// covers: D14, X3
+func TestADryRunSaysWould(t *testing.T) {
+	unnamed, _ := policy.Builtin().Unnamed()
+	order, unanswered := purposes[0], hashed([]byte("unanswered"))
+	ask := func(p policy.Purpose, text string, answer Key) *Request {
+		r := seal(&Request{Tenant: 1, PolicyID: "test@1", Purpose: p, To: number("+12025550143"), Event: Event{ID: "a", Version: "1"}, Sender: "s"}, text)
+		r.Keys.Unanswered = answer
+		return r
+	}
+	inBatch := ask(unnamed, "text", unanswered)
+	taken := ask(unnamed, "text", unanswered)
+	inBatch.Before = append(inBatch.Before, taken.Message)
+	for _, c := range []struct {
+		before, asked *Request
+		did, would    string
+	}{
+		{nil, ask(unnamed, "text", Key{}), "that is meant: it is sent.", "that is meant: it would be sent."},
+		{taken, ask(unnamed, "text", unanswered), "This request is taken for its caller asking again: nothing is sent", "This request would be taken for its caller asking again: nothing would be sent"},
+		{taken, inBatch, "it is made once", "it would be made once"},
+		{taken, ask(unnamed, "text", Key{}), "this one was sent all the same. With a purpose and an event it would have been held", "this one would be sent all the same. With a purpose and an event it would be held"},
+		{ask(order, "text", Key{}), monitored(ask(order, "text", Key{})), "this request was sent all the same. Under mode enforce it would have been held", "this request would be sent all the same. Under mode enforce it would be held"},
+		{ask(order, "text", Key{}), ask(order, "other", Key{}), "it was not sent", "it would not be sent"},
+	} {
+		w := newWorld()
+		if c.before != nil {
+			w.decide(c.before)
+		}
+		dry := *c.asked
+		dry.DryRun = true
+		done, got := Decide(c.asked, w.facts()), Decide(&dry, w.facts())
+		if !strings.Contains(done.Decision.Explanation, c.did) || got.Decision.Explanation != strings.Replace(done.Decision.Explanation, c.did, c.would, 1) {
+			t.Errorf("done: %s\ndry:  %s", done.Decision.Explanation, got.Decision.Explanation)
+		}
+		if got.Decision.Explanation = done.Decision.Explanation; !reflect.DeepEqual(done.Decision, got.Decision) {
+			t.Errorf("done: %+v\ndry:  %+v", done.Decision, got.Decision)
 		}
 	}
 }

@@ -54,6 +54,9 @@ type Request struct {
 	// answered before all of them are.
 	Before []ident.Message
 
+	// DryRun says that nothing comes of the decision. It changes its words alone.
+	DryRun bool
+
 	// ValidFor is how long the message may wait to be sent, counted from the store's clock at the decision.
 	ValidFor time.Duration
 }

@@ -61,7 +61,8 @@ func (f *Facts) repeat(k Key, r *Request, res *Result) {
 	case n.Count <= RunAbove && n.Run.IsZero():
 	case n.Run.IsZero():
 		n.Run, n.Added = d.ID, n.Added+1
-		d.Explanation += fmt.Sprintf(" This is repeat %d within a minute: further ones are counted with this decision and not recorded one by one.", n.Count)
+		d.Explanation += fmt.Sprintf(" This %s repeat %d within a minute: further ones are counted with %s and not recorded one by one.",
+			r.says("is", "would be"), n.Count, r.says("this decision", "the first of them"))
 	case n.Count > StormAbove:
 		res.Kind, d.ID, n.Added = Stormed, n.Run, n.Added+1
 		res.RetryAfter = time.Duration(n.Since.Add(stormMinute)-f.Now) * time.Microsecond

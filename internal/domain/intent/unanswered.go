@@ -25,11 +25,11 @@ func askedAgain(r *Request, f *Facts, held match) Result {
 // explainAskedAgain tells a caller who asks again from one whose call has the same message twice.
 func explainAskedAgain(r *Request, held match, f *Facts) string {
 	if slices.Contains(r.Before, held.Message.ID) {
-		return fmt.Sprintf("Message %s is for the same %s, and is asked for before this one in the same batch: it is made once. If a second one is meant, give each an event or a correlation id of its own.",
-			held.Message.ID, keyWords(r.Purpose))
+		return fmt.Sprintf("Message %s is for the same %s, and is asked for before this one in the same batch: it %s made once. If a second one is meant, give each an event or a correlation id of its own.",
+			held.Message.ID, keyWords(r.Purpose), r.says("is", "would be"))
 	}
-	return fmt.Sprintf("Message %s for the same %s %s, and the answer to its request is not known to have got out. This request is taken for its caller asking again: nothing is sent a second time.",
-		held.Message.ID, keyWords(r.Purpose), standing(held.Message, f.Now))
+	return fmt.Sprintf("Message %s for the same %s %s, and the answer to its request is not known to have got out. This request %s taken for its caller asking again: nothing %s sent a second time.",
+		held.Message.ID, keyWords(r.Purpose), standing(held.Message, f.Now), r.says("is", "would be"), r.says("is", "would be"))
 }
 
 // awaitAnswer holds the key until the answer to the message that is made got out, or its time is over.

@@ -29,6 +29,7 @@ func (s *Service) request(sub *Submission, c *checked, p *inForce, made ids) *in
 		Tenant: sub.Tenant, PolicyID: p.ID(), Purpose: c.Purpose, MappedBy: c.MappedBy, To: c.To,
 		Event: c.Event, Sender: c.Sender, Template: sub.Template, CorrelationID: sub.CorrelationID,
 		ValidFor: c.ValidFor, Idempotency: s.idempotency(sub), Text: c.text.layout, Before: sub.turn.before,
+		DryRun: sub.DryRun,
 	}
 	r.MakeKeys(sub.Text, s.key)
 	s.addOlder(r, sub, p)

@@ -143,6 +143,11 @@ func TestModeMonitor(t *testing.T) {
 	if d := again.Decision; d.Action != intent.Allow || d.Would != intent.Suppress || d.Compared != first.Decision.Message.ID || !strings.Contains(d.Explanation, "shop@1 only monitors") {
 		t.Errorf("a repeat: %+v", d)
 	}
+	dry := order("A-1")
+	dry.DryRun = true
+	if d := b.submit(dry).Decision; d.Would != intent.Suppress || !strings.Contains(d.Explanation, "would be sent all the same") {
+		t.Errorf("a dry run: %+v", d)
+	}
 	if replay := b.submit(keyed(order("A-1"), "k")); !replay.Replayed || replay.Decision.ID != first.Decision.ID {
 		t.Errorf("the same idempotency key: %+v", replay)
 	}
