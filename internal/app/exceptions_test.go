@@ -105,6 +105,12 @@ func (g *gateway) attachUnreadable(message string) {
 		g.t.Errorf("attaching what nobody can read: %d %s", r.Status, r.Raw)
 	}
 	g.await(message, "delivered")
+	for state, want := range map[string]int{"delivered": http.StatusOK, "undelivered": http.StatusConflict} {
+		r := g.resolve(id, map[string]any{"action": "attach", "message": message, "state": state})
+		if r.Status != want || want == http.StatusOK && r.at("resolution.state") != "delivered" {
+			g.t.Errorf("attached as delivered, and again as %s: %d %s", state, r.Status, r.Raw)
+		}
+	}
 	left := g.call(http.MethodGet, "/v1/exception-groups?open=true", nil)
 	if len(left.Body["data"].([]any)) != 0 {
 		g.t.Errorf("groups are open: %s", left.Raw)

@@ -66,6 +66,6 @@ type Resolution struct {
 // Resolver settles exceptions by a person's word.
 type Resolver interface {
 	// Resolve takes resolutions in their order, in one transaction. An exception that was resolved in the very same way
-	// before is Known and nothing happens; one that was resolved otherwise is fault.State.
+	// before (the same action, attempt and state) is Known and nothing happens; one that was resolved otherwise is fault.State.
 	Resolve(ctx context.Context, rs []Resolution, rules Rules) ([]Settled, error)
 }

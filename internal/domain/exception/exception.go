@@ -57,7 +57,8 @@ func (p Part) Means(full Part) bool {
 type Resolution struct {
 	At         clock.Micros
 	By, Reason string
-	To         Part // what it was attached to
+	To         Part   // what it was attached to
+	State      string // what the person said that it stands for; "": what it says itself
 }
 
 // Own is the part that the evidence named by itself, by its message id or our reference. There is none where nothing

@@ -40,6 +40,7 @@ type ResolutionView struct {
 	At     string           `json:"at" format:"date-time"`
 	By     *string          `json:"by" doc:"Who resolved it; null: evidence did, by itself."`
 	Reason string           `json:"reason"`
+	State  string           `json:"state,omitempty" doc:"What the person said that its status stands for; left out: what it says itself."`
 	To     *AttemptPartView `json:"to" doc:"What its evidence was given to; null: to nothing."`
 }
 
@@ -60,7 +61,7 @@ func exceptionView(x *store.ExceptionView, names map[int64]string) ExceptionView
 		v.Actions = append(v.Actions, string(a))
 	}
 	if r := x.Resolution; x.State != exception.Open {
-		v.Resolution = &ResolutionView{At: at(r.At), By: orNull(r.By), Reason: r.Reason}
+		v.Resolution = &ResolutionView{At: at(r.At), By: orNull(r.By), Reason: r.Reason, State: r.State}
 		if !r.To.Message.IsZero() {
 			to := attemptPartView(r.To)
 			v.Resolution.To = &to

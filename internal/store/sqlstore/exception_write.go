@@ -22,8 +22,8 @@ var (
 		select * from {rows id bytes, tenant int, connection int, kind text, hour int, at int, message_id bytes, attempt int, part int,
 		receipt_id bytes, detail text, state int, event int, candidates bytes}`)
 	closeExceptions = define(`update exception set state = r.state, resolved_at = r.resolved_at, resolved_by = r.resolved_by, resolved_reason = r.reason,
-		to_message = r.to_message, to_attempt = r.to_attempt, to_part = r.to_part
-		from {rows id bytes, state int, resolved_at int, resolved_by text, reason text, to_message bytes, to_attempt int, to_part int}
+		to_message = r.to_message, to_attempt = r.to_attempt, to_part = r.to_part, resolved_state = r.resolved_state
+		from {rows id bytes, state int, resolved_at int, resolved_by text, reason text, to_message bytes, to_attempt int, to_part int, resolved_state text}
 		where exception.id = r.id and (exception.state = 1) is true`)
 )
 
@@ -49,7 +49,7 @@ func (z *settling) writeExceptions(ctx context.Context) error {
 	for _, x := range z.closed {
 		closed[groupOf(x)]++
 		to := x.Resolution.To
-		gone.add(x.ID, x.State, x.Resolution.At, x.Resolution.By, x.Resolution.Reason, to.Message, to.Attempt, to.Part)
+		gone.add(x.ID, x.State, x.Resolution.At, x.Resolution.By, x.Resolution.Reason, to.Message, to.Attempt, to.Part, x.Resolution.State)
 	}
 	room, err := z.countGroups(ctx, made, closed)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 const exceptionColumns = `x.id, x.tenant, x.connection, x.kind, x.at, x.message_id, x.attempt, x.part, x.receipt_id, x.detail, x.state, x.event, x.candidates,
-	x.resolved_at, x.resolved_by, x.resolved_reason, x.to_message, x.to_attempt, x.to_part`
+	x.resolved_at, x.resolved_by, x.resolved_reason, x.to_message, x.to_attempt, x.to_part, x.resolved_state`
 
 func scanException(res *sql.Rows, more ...any) (*exception.Exception, error) {
 	var (
@@ -19,7 +19,7 @@ func scanException(res *sql.Rows, more ...any) (*exception.Exception, error) {
 		id, msg, receipt, to, cs []byte
 	)
 	dest := append([]any{&id, &x.Tenant, &x.Connection, &x.Kind, &x.At, &msg, &x.Attempt, &x.Part, &receipt, &x.Detail, &x.State, &x.Event, &cs,
-		&x.Resolution.At, &x.Resolution.By, &x.Resolution.Reason, &to, &x.Resolution.To.Attempt, &x.Resolution.To.Part}, more...)
+		&x.Resolution.At, &x.Resolution.By, &x.Resolution.Reason, &to, &x.Resolution.To.Attempt, &x.Resolution.To.Part, &x.Resolution.State}, more...)
 	err := res.Scan(dest...)
 	x.ID, x.Message, x.Receipt = ident.Exception(keyFrom(id)), ident.Message(keyFrom(msg)), ident.Receipt(keyFrom(receipt))
 	x.Resolution.To.Message = ident.Message(keyFrom(to))

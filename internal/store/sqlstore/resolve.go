@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"time"
 
 	"github.com/einmal/einmal/internal/domain/evidence"
 	"github.com/einmal/einmal/internal/domain/exception"
@@ -186,7 +185,7 @@ func (z *settling) foldResolution(i int) {
 	z.out[i].Message, z.out[i].Case = n.Message, &c.Case
 	how := exception.Resolution{By: r.Person, Reason: r.Reason}
 	if r.Action == exception.Attach {
-		how.To = exception.Part{Message: n.Message, Attempt: n.Attempt, Part: n.Part}
+		how.To, how.State = exception.Part{Message: n.Message, Attempt: n.Attempt, Part: n.Part}, r.State
 		z.attached(n, c)
 	}
 	z.close(x, exception.Actions[r.Action], how)
@@ -244,19 +243,4 @@ func (z *settling) attached(n *store.News, c *caseRow) {
 	if c.Secret {
 		z.redact = append(z.redact, n.Receipt.ID)
 	}
-}
-
-// resolvedBefore reports whether it was resolved in the very same way; else somebody was faster. What a person said
-// of the part's delivery is not kept here: only the same words of the same person are taken for the same.
-func resolvedBefore(x *exception.Exception, r *store.Resolution) (same bool, err error) {
-	was := x.Resolution
-	again := r.State == "" || r.Person == was.By && r.Reason == was.Reason
-	if again && x.State == exception.Actions[r.Action] && (r.To.Message.IsZero() || r.To == was.To || r.To.Message == was.To.Message && r.To.Attempt == 0) {
-		return true, nil
-	}
-	by := was.By
-	if by == "" {
-		by = "the gateway itself"
-	}
-	return false, fault.New(fault.State, "this exception was resolved before: %s by %s at %s", x.State, by, was.At.Time().UTC().Format(time.RFC3339))
 }

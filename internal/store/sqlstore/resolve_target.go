@@ -1,7 +1,9 @@
 package sqlstore
 
 import (
+	"cmp"
 	"slices"
+	"time"
 
 	"github.com/einmal/einmal/internal/domain/exception"
 	"github.com/einmal/einmal/internal/ground/fault"
@@ -44,4 +46,32 @@ func candidate(x *exception.Exception, to exception.Part) exception.Part {
 		return fits[0]
 	}
 	return to
+}
+
+// resolvedBefore reports whether an exception was resolved in the very same way; else somebody was faster. Who said so
+// first, and why, stays: a second person who says the same decides nothing else.
+func resolvedBefore(x *exception.Exception, r *store.Resolution) (same bool, err error) {
+	was := x.Resolution
+	if x.State == exception.Actions[r.Action] && (r.Action != exception.Attach || r.State == was.State && attachedTo(x, r.To)) {
+		return true, nil
+	}
+	how := x.State.String()
+	if was.State != "" {
+		how += " as " + was.State
+	}
+	by := cmp.Or(was.By, "the gateway itself")
+	return false, fault.New(fault.State, "this exception was resolved before: %s by %s at %s", how, by, was.At.Time().UTC().Format(time.RFC3339))
+}
+
+// attachedTo reports whether the evidence was attached to what a person names now, or, where nothing is named, to the
+// only attempt that it might belong to.
+func attachedTo(x *exception.Exception, named exception.Part) bool {
+	own, known := x.Own()
+	if named.Message.IsZero() && !known {
+		if len(x.Candidates) != 1 {
+			return false
+		}
+		named = own
+	}
+	return named.Means(x.Resolution.To)
 }

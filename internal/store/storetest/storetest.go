@@ -122,6 +122,7 @@ var exceptionTests = map[string]func(*testing.T, Harness){
 	"ResolveLostAnswer":    testResolveLostAnswer,
 	"ResolveUnmatched":     testResolveUnmatched,
 	"ResolveOwn":           testResolveOwn,
+	"ResolveAgain":         testResolveAgain,
 	"ResolveForeignNumber": testResolveForeignNumber,
 	"ResolveOtherWords":    testResolveOtherWords,
 	"ResolveCandidates":    testResolveCandidates,
