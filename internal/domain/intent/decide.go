@@ -52,12 +52,11 @@ func byIntent(r *Request, f *Facts) Result {
 		}
 	}
 	held, ended := findHolder(r, f)
-	if held.Holder == nil {
-		reason := ReasonNoEquivalent
-		if ended {
-			reason = ReasonWindowEnded
-		}
-		return allow(r, f, NewIntent, reason, held)
+	switch {
+	case held.Holder == nil && ended.Holder == nil:
+		return allow(r, f, NewIntent, ReasonNoEquivalent, match{})
+	case held.Holder == nil:
+		return allow(r, f, NewIntent, ReasonWindowEnded, ended)
 	}
 	same := held.Message.TextKey == r.TextKey
 	if !same && held.purpose.OnOtherText == policy.OtherTextAllow {
@@ -83,17 +82,20 @@ func (r *Request) decidedBy(k OlderKey) policy.Purpose {
 }
 
 // findHolder returns the holder whose window is open, under the current key or one of an older policy version;
-// ended says that there was one whose window is over.
-func findHolder(r *Request, f *Facts) (held match, ended bool) {
+// else ended is one whose window is over, where there is one.
+func findHolder(r *Request, f *Facts) (held, ended match) {
 	for _, k := range append([]OlderKey{{r.Keys.Intent, r.Purpose}}, r.Keys.Older...) {
 		h := f.Holders[k.Key]
 		if h == nil {
 			continue
 		}
+		found := match{h, k.Key, r.decidedBy(k)}
 		if h.Live(f.Now) {
-			return match{h, k.Key, r.decidedBy(k)}, false
+			return found, match{}
 		}
-		ended = true
+		if ended.Holder == nil { // the nearest: the current key comes first
+			ended = found
+		}
 	}
 	return match{}, ended
 }
@@ -104,17 +106,17 @@ func allow(r *Request, f *Facts, class Class, reason Reason, compared match) Res
 	d.Message = Snapshot{ID: r.Message, State: message.Pending}
 	d.WindowEnds = WindowBound(r.Purpose.Window, f.Now)
 	if compared.Holder != nil {
-		no := false
-		d.SameText = &no
+		same := compared.Message.TextKey == r.TextKey
+		d.SameText = &same
 		d.compare(r, compared)
 	}
-	d.Explanation = explainAllow(r, reason, compared)
+	d.Explanation = explainAllow(r, reason, compared, f.Now)
 	h := &Holder{Ends: d.WindowEnds, Message: MessageFacts{
 		ID: r.Message, State: message.Pending, Since: f.Now, TextKey: r.TextKey,
 		EventBound: r.Purpose.Window.EventBound(),
 	}}
 	res := Result{Kind: Decided, Decision: d}
-	if compared.Holder == nil || r.Purpose.Unnamed { // whose key is of this text
+	if reason != ReasonOtherText || r.Purpose.Unnamed { // whose key is of this text
 		res.hold(f, r.Keys.Intent, h)
 	}
 	if !r.Keys.Variant.IsZero() {

@@ -64,15 +64,16 @@ func explainRepeat(r *Request, held match, sameText bool, now clock.Micros) stri
 	return b.String()
 }
 
-func explainAllow(r *Request, reason Reason, compared match) string {
+func explainAllow(r *Request, reason Reason, compared match, now clock.Micros) string {
 	switch {
-	case compared.Holder != nil:
+	case reason == ReasonOtherText:
 		return fmt.Sprintf("Message %s for the same %s has another text, and the purpose %s makes every text a version of its own.",
 			compared.Message.ID, keyWords(compared.purpose), compared.purpose.Name)
 	case r.Purpose.Unnamed:
 		return "The request names no purpose, so nothing tells a repeat from a second message that is meant: it " + r.says("is", "would be") + " sent."
 	case reason == ReasonWindowEnded:
-		return fmt.Sprintf("A message for the same %s was taken before, and the window of the purpose %s is over.", keyWords(r.Purpose), r.Purpose.Name)
+		return fmt.Sprintf("Message %s for the same %s was taken before and %s; its window of the purpose %s is over.",
+			compared.Message.ID, keyWords(compared.purpose), standing(compared.Message, now), compared.purpose.Name)
 	}
 	return fmt.Sprintf("No message for the same %s is known to this purpose.", keyWords(r.Purpose))
 }

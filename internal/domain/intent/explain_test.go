@@ -4,7 +4,9 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/domain/policy"
 )
 
@@ -60,6 +62,25 @@ func TestADryRunSaysWould(t *testing.T) {
 		}
 		if got.Decision.Explanation = done.Decision.Explanation; !reflect.DeepEqual(done.Decision, got.Decision) {
 			t.Errorf("done: %+v\ndry:  %+v", done.Decision, got.Decision)
+		}
+	}
+}
+
+// What is sent because a window is over names the message whose window that was, and what had become of it.
+//
+// covers: D6, D14
+func TestAnEndedWindowIsNamed(t *testing.T) {
+	w := newWorld()
+	first := &Request{Tenant: 1, Purpose: purposes[0], To: number("+12025550143"), Event: Event{ID: "a", Version: "1"}, Sender: "s"}
+	w.decide(seal(first, "text"))
+	w.end(w.sent[0], message.Cancelled)
+	w.now = w.now.Add(5 * time.Second)
+	for text, same := range map[string]bool{"text": true, "other": false} {
+		again := *first
+		d := Decide(seal(&again, text), w.facts()).Decision
+		if d.Reason != ReasonWindowEnded || d.Compared != first.Message || d.PreviousState != message.Cancelled || d.SameText == nil || *d.SameText != same ||
+			d.MatchedKey != (Key{}) || !strings.Contains(d.Explanation, first.Message.String()) || !strings.Contains(d.Explanation, "was cancelled 5 s ago; its window") {
+			t.Errorf("%s: %+v", text, d)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -80,7 +81,7 @@ func testIdempotencyKey(t *testing.T, h Harness) {
 	}
 }
 
-// covers: D6
+// covers: D6, D14
 func testWindowEnds(t *testing.T, h Harness) {
 	w := newWorld(t, h)
 	bound := w.attempt(ask{purpose: "bound", event: "W-1", to: 4}) // an attempt is open
@@ -99,6 +100,18 @@ func testWindowEnds(t *testing.T, h Harness) {
 		if d.Action != intent.Allow || d.Reason != intent.ReasonWindowEnded {
 			t.Errorf("%s: after the window: %s %s", purpose, d.Action, d.Reason)
 		}
+	}
+	first := w.decide(ask{purpose: "bound", event: "W-2", to: 4})[0].Decision
+	w.cancel(first.Message.ID)
+	again := w.decide(ask{purpose: "bound", event: "W-2", to: 4})[0].Decision
+	d, err := w.Decision(context.Background(), w.tenant, again.ID)
+	must(t, err)
+	if d.Action != intent.Allow || d.Reason != intent.ReasonWindowEnded || d.Compared != first.Message.ID || d.Message.ID == first.Message.ID ||
+		d.PreviousState != message.Cancelled || d.SameText == nil || !*d.SameText || d.StateSource == nil || !strings.Contains(d.Explanation, "was cancelled") {
+		t.Errorf("after the first was cancelled: %+v", d)
+	}
+	if d := w.decide(ask{purpose: "bound", event: "W-2", to: 4})[0].Decision; d.Action != intent.Suppress || d.Message.ID != again.Message.ID {
+		t.Errorf("and once more: %+v", d)
 	}
 }
 

@@ -77,7 +77,7 @@ func testOlderKey(t *testing.T, h Harness) {
 		t.Errorf("mapped no more: %+v", stored)
 	}
 	w.settle(cancelled(first.Message)) // a state that this window does not list
-	if d := w.decide(other)[0].Decision; d.Action != intent.Allow || d.Reason != intent.ReasonWindowEnded || !d.MatchedKey.IsZero() {
+	if d := w.decide(other)[0].Decision; d.Action != intent.Allow || d.Reason != intent.ReasonWindowEnded || d.Compared != first.Message || d.MatchedKey != first.Keys.Intent {
 		t.Errorf("after that window: %+v", d)
 	}
 }
