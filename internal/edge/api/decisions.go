@@ -122,10 +122,7 @@ type aboutIn struct {
 func (in *aboutIn) read() (ident.Message, store.Page, error) {
 	d := &decoder{}
 	p := in.page(d)
-	about, err := parseID[ident.Message](in.Message)
-	if err != nil {
-		d.wrong("message", "not a message's id: it begins with msg_ and goes on with 32 hexadecimal digits")
-	}
+	about := d.messageID("message", in.Message)
 	return about, p, d.fault()
 }
 

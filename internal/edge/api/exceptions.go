@@ -95,10 +95,8 @@ func (a *API) listExceptions(ctx context.Context, in *exceptionsIn) (List[Except
 }
 
 func (in *exceptionsIn) filter(d *decoder, names map[int64]string) store.ExceptionFilter {
-	f := store.ExceptionFilter{Connection: d.connection("connection", in.Connection, names), Hour: d.moment("hour", in.Hour)}
-	var err error
-	if f.About, err = parseID[ident.Message](in.Message); err != nil {
-		d.wrong("message", "not a message's id: it begins with msg_ and goes on with 32 hexadecimal digits")
+	f := store.ExceptionFilter{
+		Connection: d.connection("connection", in.Connection, names), Hour: d.moment("hour", in.Hour), About: d.messageID("message", in.Message),
 	}
 	if in.State != "" {
 		state, ok := exception.ParseState(in.State)

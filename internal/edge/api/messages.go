@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/domain/message"
@@ -102,7 +103,24 @@ func parseID[ID ~[16]byte, P interface {
 	if err := P(&id).UnmarshalText([]byte(text)); err != nil {
 		return id, fault.Wrap(err, fault.NotFound, "%s", err)
 	}
+	if text != "" && id == (ID{}) { // which would be no id at all from here on
+		return id, fault.Wrap(errNobodys, fault.NotFound, "%s", errNobodys)
+	}
 	return id, nil
+}
+
+var errNobodys = errors.New("nothing has this id: an id of zeros is nobody's")
+
+// messageID reads the id of a message that a request names beside its path; none, if it is left out.
+func (d *decoder) messageID(place, text string) ident.Message {
+	id, err := parseID[ident.Message](text)
+	switch {
+	case errors.Is(err, errNobodys):
+		d.wrong(place, "no message has this id: an id of zeros is nobody's")
+	case err != nil:
+		d.wrong(place, "not a message's id: it begins with msg_ and goes on with 32 hexadecimal digits")
+	}
+	return id
 }
 
 type cancelIn struct {

@@ -89,10 +89,7 @@ func (d *decoder) target(r *store.Resolution, to string) {
 	if r.Action != exception.Attach && (to != "" || r.State != "" || r.To.Attempt > 0 || r.To.Part > 0) {
 		d.wrong("#/action", "message, attempt, part and state belong to attach: leave them out")
 	}
-	var err error
-	if r.To.Message, err = parseID[ident.Message](to); err != nil {
-		d.wrong("#/message", "not a message's id: it begins with msg_ and goes on with 32 hexadecimal digits")
-	}
+	r.To.Message = d.messageID("#/message", to)
 	if to == "" && (r.To.Attempt > 0 || r.To.Part > 0) {
 		d.wrong("#/message", "name the message whose attempt is meant")
 	}

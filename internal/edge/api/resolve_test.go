@@ -115,6 +115,7 @@ func TestWrongResolutions(t *testing.T) {
 		`{"action":"dismiss","by":"a\u202e","reason":"r"}`:                                    {"#/by"},
 		`{"action":"dismiss","by":"a","reason":"r","state":"delivered"}`:                      {"#/action"},
 		`{"action":"attach","by":"a","reason":"r","message":"4711"}`:                          {"#/message"},
+		`{"action":"attach","by":"a","reason":"r","message":"msg_` + zeros + `"}`:             {"#/message"},
 		`{"action":"attach","by":"a","reason":"r","attempt":2}`:                               {"#/message"},
 		`{"action":"attach","by":"a","reason":"r","message":"` + msg + `","attempt":0}`:       {"#/attempt"},
 		`{"action":"attach","by":"a","reason":"r","message":"` + msg + `","part":70000}`:      {"#/part"},
@@ -132,7 +133,27 @@ func TestWrongResolutions(t *testing.T) {
 	}
 }
 
-const msg = "msg_09000000000000000000000000000000"
+const (
+	msg   = "msg_09000000000000000000000000000000"
+	zeros = "00000000000000000000000000000000"
+)
+
+// An id of zeros is nobody's. It is not taken for one that was left out, which would mean any.
+//
+// covers: I13
+func TestNobodysID(t *testing.T) {
+	w := newWorld(t)
+	w.fill()
+	for _, list := range []string{"exceptions", "decisions", "receipts"} {
+		p := w.problem(w.call("GET", "/v1/"+list+"?message=msg_"+zeros, w.admin, ""), 400, fault.Invalid)
+		if got := pointers(p); !slices.Equal(got, []string{"message"}) || !strings.Contains(p.Errors[0].Detail, "nobody's") {
+			t.Errorf("%s: %+v", list, p.Errors)
+		}
+	}
+	for _, path := range []string{"messages/msg_", "exceptions/exc_", "receipts/rcp_", "decisions/dec_"} {
+		w.problem(w.call("GET", "/v1/"+path+zeros, w.admin, ""), 404, fault.NotFound)
+	}
+}
 
 // covers: R6
 func TestGroupsAreListedAndResolved(t *testing.T) {
