@@ -57,6 +57,12 @@ func TestAStopHoldsUntilItIsLifted(t *testing.T) {
 		if lifted.Status != http.StatusOK || lifted.at("lifted_by") != "bob" {
 			t.Errorf("%d %s", lifted.Status, lifted.Raw)
 		}
+		for reason, want := range map[string]int{"it is right now": http.StatusOK, "another": http.StatusConflict} {
+			r := g.call(http.MethodDelete, "/v1/stops/"+stop.at("id"), map[string]any{"by": "bob", "reason": reason})
+			if r.Status != want || want == http.StatusOK && r.Raw != lifted.Raw {
+				t.Errorf("lifted again since %s: %d %s", reason, r.Status, r.Raw)
+			}
+		}
 		if m := g.await(held, "delivered"); m.at("stopped") != "" {
 			t.Errorf("a delivered message is shown as %s", m.Raw)
 		}

@@ -74,6 +74,10 @@ func TestCancelWhilePending(t *testing.T) {
 		if r.Status != 200 || r.at("state") != "cancelled" {
 			t.Fatalf("%d %s", r.Status, r.Raw)
 		}
+		other := g.call(http.MethodPost, "/v1/messages/"+id+"/cancel", map[string]any{"reason": "found it myself"})
+		if history := g.timeline(id); other.Status != 200 || other.at("state") != "cancelled" || !strings.Contains(history, "by mistake") || strings.Contains(history, "found it") {
+			t.Errorf("cancelled again, for another reason: %d %s %s", other.Status, other.Raw, history)
+		}
 		again := g.post(order("C-1", "1", "+12025550100"))
 		if again.Status != 200 || again.at("decision.reason") != "same_intent_cancelled" {
 			t.Errorf("a late duplicate of a cancelled message: %d %s", again.Status, again.Raw)

@@ -36,7 +36,9 @@ type Lift struct {
 type Stops interface {
 	// PutStop sets a stop. If one of this owner and scope is in force already, it returns that one, and made is false.
 	PutStop(ctx context.Context, s Stop) (inForce Stop, made bool, err error)
-	// LiftStop ends a stop. fault.NotFound: this owner has none of this id; fault.State: it was lifted before.
+	// LiftStop ends a stop; the same person's same word again changes nothing and returns it as it was lifted.
+	// fault.NotFound: this owner has none of this id; fault.State: it was lifted before, by another person or for another
+	// reason.
 	LiftStop(ctx context.Context, l Lift) (Stop, error)
 	// ListStops lists the stops that a tenant set, and those in force of the installation that hold what is its.
 	ListStops(ctx context.Context, tenant ident.Partition, onlyInForce bool, p Page) ([]Stop, error)

@@ -81,6 +81,9 @@ func (s *Store) LiftStop(ctx context.Context, l store.Lift) (lifted store.Stop, 
 			return notFound("stop")
 		case err != nil:
 			return err
+		case stop.LiftedAt != 0 && stop.LiftedBy == l.Person && stop.LiftedReason == l.Reason:
+			lifted = stop // the same word again, whose answer was lost, say
+			return nil
 		case stop.LiftedAt != 0:
 			return fault.New(fault.State, "this stop was lifted before, by %s", stop.LiftedBy)
 		}

@@ -106,8 +106,14 @@ func testStopsAreKept(t *testing.T, h Harness) {
 	if lifted.LiftedAt == 0 || lifted.LiftedBy != "bob" || lifted.LiftedReason != "it is right again" || lifted.LiftedCall != "key2" || lifted.Person != "ann" {
 		t.Errorf("the lifted stop is %+v", lifted)
 	}
-	if _, err := w.lift(all); fault.CodeOf(err) != fault.State {
-		t.Errorf("lifted twice: %v", err)
+	if again, err := w.lift(all); err != nil || again != lifted {
+		t.Errorf("the same word again: %+v, %v", again, err)
+	}
+	for _, other := range []store.Lift{{Person: "eve", Reason: lifted.LiftedReason}, {Person: "bob", Reason: "another"}} {
+		other.Stop, other.Owner = all.ID, all.Owner
+		if _, err := w.LiftStop(ctx, other); fault.CodeOf(err) != fault.State {
+			t.Errorf("lifted by %s, who says %s: %v", other.Person, other.Reason, err)
+		}
 	}
 	w.seesStops(other, false, own.ID)
 	kept, err := w.ListStops(ctx, w.tenant, false, store.Page{Limit: 10})
