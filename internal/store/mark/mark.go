@@ -2,10 +2,12 @@
 // not copy, and that no restore of it puts back.
 //
 // The file has two halves of a fixed size that are written in turn, each whole in itself and with a checksum: a node
-// that is killed while it writes one leaves the other. A half is a line of JSON, for people too.
+// that is killed while it writes one leaves the other. The second one is written first: as long as the first is
+// empty, nothing was ever whole. A half is a line of JSON, for people too.
 package mark
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -47,6 +49,7 @@ type File struct {
 	mu           sync.Mutex
 	f            *os.File
 	last         record
+	half         int  // which one holds the last record
 	found        bool // there was a mark of this installation
 }
 
@@ -79,7 +82,8 @@ func (m *File) lock() error {
 }
 
 func (m *File) load() error {
-	last, err := read(m.f)
+	last, half, err := read(m.f)
+	m.half = half
 	switch {
 	case err != nil:
 		return err
@@ -92,28 +96,26 @@ func (m *File) load() error {
 }
 
 // errDamaged says that there was a mark, and that it cannot be read any more.
-var errDamaged = errors.New("is damaged: if its store did not go back in time, remove the file; else run  einmal restored  afterwards")
+var errDamaged = errors.New("is damaged: remove the file, and if its store went back in time, run  einmal restored --offline --declare  before anything else")
 
-// read returns the newer half; nothing at all if the file is empty.
-func read(f io.ReaderAt) (record, error) {
+// read returns the newer half and which one that is; an empty record if no mark was ever whole.
+func read(f io.ReaderAt) (newest record, which int, err error) {
 	raw := make([]byte, 2*half)
-	n, err := f.ReadAt(raw, 0)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return record{}, err
+	if _, err := f.ReadAt(raw, 0); err != nil && !errors.Is(err, io.EOF) {
+		return record{}, 0, err
 	}
-	var newest record
 	for i := range 2 {
 		if r, ok := decode(raw[i*half : (i+1)*half]); ok && r.Seq >= newest.Seq {
-			newest = r
+			newest, which = r, i
 		}
 	}
-	if newest.Version == 0 && n > half { // with one half alone, the very first write was torn
-		return newest, errDamaged
+	switch begun := len(bytes.TrimLeft(raw[:half], "\x00")) > 0; {
+	case newest.Version == 0 && begun:
+		return newest, 0, errDamaged
+	case newest.Version > version:
+		return newest, 0, fmt.Errorf("is of version %d, and this release knows version %d: start a newer release", newest.Version, version)
 	}
-	if newest.Version > version {
-		return newest, fmt.Errorf("is of version %d, and this release knows version %d: start a newer release", newest.Version, version)
-	}
-	return newest, nil
+	return newest, which, nil
 }
 
 // decode reads a half: a checksum, a space, the line.
@@ -145,13 +147,14 @@ func (m *File) Put(mark store.Mark) error {
 	if n := copy(b, checksum(text)+" "+string(text)+"\n"); n == half {
 		return fmt.Errorf("a mark of %d writers does not fit", len(mark.Numbers))
 	}
-	if _, err := m.f.WriteAt(b, int64((r.Seq+1)%2)*half); err != nil {
+	other := 1 - m.half // than the last one
+	if _, err := m.f.WriteAt(b, int64(other)*half); err != nil {
 		return err
 	}
 	if err := m.f.Sync(); err != nil {
 		return err
 	}
-	m.last, m.found = r, true
+	m.last, m.half, m.found = r, other, true
 	return nil
 }
 
@@ -183,7 +186,7 @@ func readFile(path string) (record, error) {
 	if err != nil {
 		return record{}, err
 	}
-	r, err := read(f)
+	r, _, err := read(f)
 	return r, errors.Join(err, f.Close())
 }
 

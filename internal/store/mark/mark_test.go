@@ -74,7 +74,7 @@ func TestTornHalf(t *testing.T) {
 		puts, half int
 		number     int64 // what is left; 0: nothing
 	}{
-		"the very first": {1, 0, 0}, "the second": {2, 1, 1}, "the third": {3, 0, 2}, "the older one": {3, 1, 3},
+		"the very first": {1, 1, 0}, "the second": {2, 0, 1}, "the third": {3, 1, 2}, "the older one": {3, 0, 3},
 	} {
 		path := filepath.Join(dir, strings.ReplaceAll(name, " ", "-"))
 		m := open(t, path)
@@ -103,6 +103,8 @@ func TestDamaged(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.mark")
 	for name, c := range map[string]struct{ content, want string }{
 		"garbage":       {strings.Repeat("garbage ", half/4), "is damaged"},
+		"a word":        {"hello", "is damaged"},
+		"its beginning": {line(`{"einmal_mark": 1}`)[:20], "is damaged"},
 		"newer release": {line(`{"einmal_mark": 9}`), "start a newer release"},
 	} {
 		if err := os.WriteFile(path, []byte(c.content), 0o600); err != nil {
