@@ -55,6 +55,9 @@ func (c *restoredCmd) asOf() (time.Time, error) {
 	if err != nil {
 		return t, &failure{code: exitUsage, text: "--as-of is not a time: write it like 2026-12-31T10:00:00Z"}
 	}
+	if c.KeepPending {
+		return t, &failure{code: exitUsage, text: "--as-of narrows what is in doubt, and with --keep-pending nothing that waits is: leave one of them out"}
+	}
 	return t, nil
 }
 

@@ -105,10 +105,11 @@ func TestRestoredIsNotWaitedForForEver(t *testing.T) {
 func TestRestoredUsage(t *testing.T) {
 	m := newMachine(t, nil)
 	for args, want := range map[string]string{
-		"restored --as-of yesterday":       "write it like 2026-12-31T10:00:00Z",
-		"restored --data folder":           "belong to --offline",
-		"restored --offline --reason disk": "--by NAME",
-		"requeue msg_1":                    "--reason",
+		"restored --as-of yesterday":                                     "write it like 2026-12-31T10:00:00Z",
+		"restored --data folder":                                         "belong to --offline",
+		"restored --as-of 2026-12-31T10:00:00Z --keep-pending --dry-run": "leave one of them out",
+		"restored --offline --reason disk":                               "--by NAME",
+		"requeue msg_1":                                                  "--reason",
 	} {
 		if code, _, errs := m.run(strings.Fields(args)...); code != exitUsage || !strings.Contains(errs, want) {
 			t.Errorf("%s: %d %s", args, code, errs)

@@ -65,6 +65,8 @@ func (c *crowded) Incarnation(context.Context) (store.Incarnation, error) {
 	return store.Incarnation{HeldAt: 1, Release: c.release}, nil
 }
 
+func (c *crowded) Now(context.Context) (clock.Micros, error) { return 1000, nil }
+
 func (c *crowded) CountUnfinished(_ context.Context, most int) (waiting, sending int, err error) {
 	return min(most, veryMany), min(most, 5), nil
 }

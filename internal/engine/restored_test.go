@@ -216,6 +216,10 @@ func TestReleaseWantsToKnow(t *testing.T) {
 		wantField(t, service.Release(ctx, ask), pointer)
 	}
 	wantField(t, service.Release(ctx, restore.Ask{Person: "ann", Reason: "disk", AsOf: clock.Micros(-1)}), "#/as_of")
+	for _, asOf := range []clock.Micros{now.Add(time.Hour), -1} { // nor is it shown what that would do
+		_, err := service.Survey(ctx, asOf)
+		wantField(t, err, "#/as_of")
+	}
 	wantField(t, service.Release(ctx, restore.Ask{Person: "ann", Reason: "disk", AsOf: now, KeepPending: true}), "#/as_of")
 	if s, err := service.Survey(ctx, 0); err != nil || s.Release != nil {
 		t.Errorf("something was asked for: %+v, %v", s, err)

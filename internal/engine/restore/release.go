@@ -62,18 +62,26 @@ func (a *Ask) check(now clock.Micros) error {
 	if a.Reason == "" || len(a.Reason) > maxWords {
 		wrong("#/reason", "write what happened, in at most 500 bytes; it is kept with the store's incarnation")
 	}
-	switch {
-	case a.AsOf > now:
-		wrong("#/as_of", "in the future: give the time at which the copy was taken, or leave it out")
-	case a.AsOf < 0:
-		wrong("#/as_of", "before 1970: give the time at which the copy was taken, or leave it out")
-	case a.AsOf != 0 && a.KeepPending:
+	if words := impossible(a.AsOf, now); words != "" {
+		wrong("#/as_of", words)
+	} else if a.AsOf != 0 && a.KeepPending {
 		wrong("#/as_of", "it narrows what is in doubt, and with keep_pending nothing that waits is: leave one of them out")
 	}
 	if len(f.Fields) > 0 {
 		return f
 	}
 	return nil
+}
+
+// impossible says why no copy can have been taken then; "": one can.
+func impossible(asOf, now clock.Micros) string {
+	switch {
+	case asOf > now:
+		return "in the future: give the time at which the copy was taken, or leave it out"
+	case asOf < 0:
+		return "before 1970: give the time at which the copy was taken, or leave it out"
+	}
+	return ""
 }
 
 // Requeue takes a person's word that a message which a restore left unknown was not sent: it waits again, to be sent.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/einmal/einmal/internal/domain/evidence"
 	"github.com/einmal/einmal/internal/ground/clock"
+	"github.com/einmal/einmal/internal/ground/fault"
 	"github.com/einmal/einmal/internal/store"
 )
 
@@ -23,8 +24,11 @@ type Survey struct {
 }
 
 // Survey says what is not finished, and what of it is in doubt if the copy was taken at asOf (0: not known). It costs
-// the same however much there is, but for counting it.
+// the same however much there is, but for counting it. A time that a release would refuse is refused here, too.
 func (s *Service) Survey(ctx context.Context, asOf clock.Micros) (*Survey, error) {
+	if err := s.possible(ctx, asOf); err != nil {
+		return nil, err
+	}
 	i, err := s.cfg.Store.Incarnation(ctx)
 	if err != nil {
 		return nil, err
@@ -44,6 +48,19 @@ func (s *Service) Survey(ctx context.Context, asOf clock.Micros) (*Survey, error
 		}
 	}
 	return v, s.countDoubted(ctx, v, asOf)
+}
+
+func (s *Service) possible(ctx context.Context, asOf clock.Micros) error {
+	if asOf == 0 {
+		return nil
+	}
+	now, err := s.cfg.Store.Now(ctx)
+	if words := impossible(asOf, now); err == nil && words != "" {
+		f := fault.New(fault.Invalid, "no copy can have been taken then")
+		f.Fields = []fault.Field{{Pointer: "#/as_of", Detail: words}}
+		return f
+	}
+	return err
 }
 
 func counted(n int) Count { return Count{min(n, maxCounted), n > maxCounted} }
