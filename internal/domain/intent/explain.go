@@ -27,14 +27,14 @@ var stateWords = map[message.State]string{
 	message.Replaced:    "was replaced",
 	message.Cancelled:   "was cancelled",
 	message.RetryDue:    "is due to be sent again",
-	message.Unknown:     "was handed to the provider, whose answer is not known",
+	message.Unknown:     "became unknown",
 }
 
 // nextWords say what happens next, where a repeat needs to know (D9).
 var nextWords = map[message.State]string{
 	message.Pending:  "It will be sent; asking for it again changes nothing.",
 	message.Sending:  "Its outcome will be known shortly.",
-	message.Unknown:  "It is not sent a second time: a receipt or the provider's late answer will settle it.",
+	message.Unknown:  "It is not sent a second time: a receipt, the provider's late answer or a person can settle it.",
 	message.Accepted: "A delivery receipt may still come.",
 	message.EnRoute:  "A final delivery receipt may still come.",
 }
@@ -132,6 +132,8 @@ func another(p policy.Purpose) string {
 func standing(m MessageFacts, now clock.Micros) string {
 	d := now.Sub(m.Since)
 	switch m.State {
+	case message.Unknown: // for want of an answer, or by a restore: then nobody knows whether it was handed over at all
+		return stateWords[m.State] + ago(d) + ": it may have left, and nobody knows whether the provider has it"
 	case message.Held, message.Pending, message.Sending, message.EnRoute, message.RetryDue:
 		if d < time.Second {
 			return stateWords[m.State]

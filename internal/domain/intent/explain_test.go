@@ -84,3 +84,19 @@ func TestAnEndedWindowIsNamed(t *testing.T) {
 		}
 	}
 }
+
+// What nobody knows to have left is not said to have been handed over: a restore makes unknown what only waited.
+//
+// covers: D17, D20
+func TestUnknownIsNotSaidToHaveLeft(t *testing.T) {
+	w := newWorld()
+	r := &Request{Tenant: 1, Purpose: purposes[1], To: number("+12025550143"), Event: Event{ID: "a", Version: "1"}, Sender: "s"}
+	again := *r
+	w.decide(seal(r, "text"))
+	w.end(w.sent[0], message.Unknown)
+	w.now = w.now.Add(time.Second)
+	d := w.decide(seal(&again, "text"))[0].Decision
+	if want := " became unknown 1 s ago: it may have left, and nobody knows whether the provider has it. "; !strings.Contains(d.Explanation, want) {
+		t.Errorf("%q is missing in: %s", want, d.Explanation)
+	}
+}

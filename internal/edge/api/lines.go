@@ -59,7 +59,7 @@ func attemptLine(t *store.Attempt, s *story) TimelineView {
 	}
 	which := s.which(t.Attempt.Attempt, t.Part)
 	if t.Node.IsZero() { // see evidence.Restored
-		v.Summary = strings.ToUpper(which[:1]) + which[1:] + " may have been made after the copy of the store was taken, which does not remember it."
+		v.Summary = "Nobody knows whether " + which + " was made after the copy of the store was taken, which does not remember it."
 		return v
 	}
 	v.Summary = strings.ToUpper(which[:1]) + which[1:] + " was stored before its first byte leaves, for the connection " + v.Connection

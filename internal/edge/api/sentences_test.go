@@ -187,3 +187,14 @@ func TestDecisionsAreSentences(t *testing.T) {
 	}
 	golden(t, "decisions.golden", b.String())
 }
+
+// Of an attempt that the store does not remember it is not said that it was made.
+//
+// covers: D20, R9
+func TestAnAttemptThatIsNotRemembered(t *testing.T) {
+	a := store.Attempt{Attempt: evidence.Attempt{Attempt: 1, Part: 1, Code: evidence.CodeRestored, Reference: -1}}
+	want := "Nobody knows whether attempt 1 was made after the copy of the store was taken, which does not remember it."
+	if got := attemptLine(&a, &story{parts: 1}).Summary; got != want {
+		t.Error(got)
+	}
+}

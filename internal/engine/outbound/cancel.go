@@ -77,7 +77,7 @@ var tooLateWords = map[message.State]string{
 	message.Failed:      "failed and will not be sent",
 	message.Expired:     "has expired",
 	message.Replaced:    "was replaced by a newer version",
-	message.Unknown:     "was handed to the provider, whose answer is not known",
+	message.Unknown:     "may have left, and whether the provider has it is not known",
 }
 
 // tooLate falls back to the state's name: between the refusal and the look at it the message may have become
