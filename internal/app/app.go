@@ -177,7 +177,7 @@ func (a *App) openKeys(ctx context.Context) error {
 func refuseLostKeys(ctx context.Context, s store.Registry, keys string) error {
 	known, err := s.Meta(ctx, "identity_check")
 	if missing := secret.Missing(keys); err == nil && known != "" && len(missing) > 0 {
-		err = fmt.Errorf("the store has its keys and %s does not hold %s: bring back the folder that belongs to this store",
+		err = fmt.Errorf("the store has its keys and %s does not hold %s: bring back the folder that belongs to this store, or for another node copy that of the first",
 			keys, strings.Join(missing, " and "))
 	}
 	return err
