@@ -9,9 +9,13 @@ import (
 
 // What is wrong with a destination, and what would be right. The texts may be shown to anybody.
 var (
-	ErrNoDigits  = errors.New("no phone number: write it like +12025550123, or in the local form with a region")
-	ErrTooLong   = errors.New("too long: a number has at most 15 digits, country code included")
-	ErrTooShort  = errors.New("too short: a short code cannot be texted; write the full number, like +12025550123")
+	ErrNoDigits = errors.New("no phone number: write it like +12025550123, or in the local form with a region")
+	ErrTooLong  = errors.New("too long: a number has at most 15 digits, country code included")
+	ErrTooShort = errors.New("too short: a short code cannot be texted; write the full number, like +12025550123")
+	// ErrIncomplete is for what is too long for a short code, or has a country code.
+	ErrIncomplete = errors.New("too short for a number of its country: check it for missing digits; the full number is written like +12025550123")
+	// ErrAmbiguous is for digits in local form that are another number if a plus sign is put in front of them.
+	ErrAmbiguous = errors.New("two numbers can be meant, one with its country code and one in the local form: write it with + and the country code, like +12025550123")
 	ErrLocal     = errors.New("the area code is missing: write the full number, like +12025550123")
 	ErrLetters   = errors.New("letters are not allowed: write the number in digits, like +12025550123")
 	ErrExtension = errors.New("an extension cannot be texted: leave it out")
@@ -45,6 +49,14 @@ func Parse(raw, region string) (Number, error) {
 	if err != nil {
 		return Number{}, err
 	}
+	n, err := parse(digits, region)
+	if errors.Is(err, ErrTooShort) && (digits[0] == '+' || len(digits) >= minNational) {
+		return Number{}, ErrIncomplete
+	}
+	return n, err
+}
+
+func parse(digits, region string) (n Number, err error) {
 	if region, err = Region(region); err != nil {
 		return Number{}, err
 	}
@@ -57,6 +69,9 @@ func Parse(raw, region string) (Number, error) {
 		n, err := read(digits, region)
 		if err != nil {
 			return Number{}, planError(err)
+		}
+		if n, err = settled(n, digits); err != nil {
+			return Number{}, err
 		}
 		n = oneForm(n)
 		e164 := plan.Format(n, plan.E164)

@@ -72,7 +72,7 @@ func TestSpellingsAreOneNumber(t *testing.T) {
 	})
 }
 
-var problems = []error{ErrNoDigits, ErrTooLong, ErrTooShort, ErrLocal, ErrLetters, ErrExtension, ErrSeveral, ErrCharacter, ErrNoRegion, ErrRegion, ErrCountry, ErrLength}
+var problems = []error{ErrNoDigits, ErrTooLong, ErrTooShort, ErrIncomplete, ErrAmbiguous, ErrLocal, ErrLetters, ErrExtension, ErrSeveral, ErrCharacter, ErrNoRegion, ErrRegion, ErrCountry, ErrLength}
 
 // What was read is read again as the same, without a region; errors are of a closed list.
 func FuzzParse(f *testing.F) {
