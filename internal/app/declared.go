@@ -7,6 +7,7 @@ import (
 
 	"github.com/einmal/einmal/internal/domain/evidence"
 	"github.com/einmal/einmal/internal/domain/receipt"
+	"github.com/einmal/einmal/internal/ground/fault"
 )
 
 // Declared is what is known of a connection's receipts, from the carrier's manual or from its support. All of it may
@@ -129,7 +130,7 @@ func (d Declared) settings() (receipt.Settings, error) {
 		key := receipt.ParseStatus(status)
 		switch _, twice := s.States[key]; {
 		case !ok:
-			return s, fmt.Errorf("states.%s: the states are %v", status, receipt.States)
+			return s, fmt.Errorf("states.%s: the states are %s", status, fault.List(receipt.States))
 		case key == "" || len(key) > longestDeclared:
 			return s, fmt.Errorf("states: a status has 1 to %d octets", longestDeclared)
 		case twice:

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/einmal/einmal/internal/domain/message"
+	"github.com/einmal/einmal/internal/ground/fault"
 	"github.com/einmal/einmal/internal/ground/ident"
 )
 
@@ -30,7 +31,7 @@ func (d *decoder) wanted(in *getMessageIn) func(known) bool {
 		}
 		state, ok := message.ParseState(strings.TrimSpace(name))
 		if !ok {
-			d.wrong("state", "no such state: the states are %v", message.States())
+			d.wrong("state", "no such state: the states are %s", fault.List(message.States()))
 			break
 		}
 		states = append(states, state)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/einmal/einmal/internal/domain/exception"
 	"github.com/einmal/einmal/internal/ground/clock"
+	"github.com/einmal/einmal/internal/ground/fault"
 	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/store"
 )
@@ -117,7 +118,7 @@ func (d *decoder) kind(place, name string) exception.Kind {
 		}
 	}
 	if name != "" {
-		d.wrong(place, "no such kind: the kinds are %v", exception.Kinds)
+		d.wrong(place, "no such kind: the kinds are %s", fault.List(exception.Kinds))
 	}
 	return ""
 }

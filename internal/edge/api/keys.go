@@ -88,7 +88,7 @@ func decodeKey(in *createKeyIn) (name string, scopes Scopes, err error) {
 	var names []string
 	err = decodeSmall(in.ContentType, in.RawBody, func(d *decoder) members {
 		return members{{"name", d.required(&name, rightName)}, {"scopes", d.list(&names)}}
-	}, needed{"name", rightName}, needed{"scopes", fmt.Sprintf("give at least one of %s", AllScopes())})
+	}, needed{"name", rightName}, needed{"scopes", fmt.Sprintf("give at least one of %s", fault.List(AllScopes()))})
 	if err != nil {
 		return "", nil, err
 	}

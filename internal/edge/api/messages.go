@@ -76,7 +76,7 @@ func (a *API) messageFilter(d *decoder, tenant ident.Partition, in *messagesIn, 
 	if in.State != "" {
 		state, ok := message.ParseState(in.State)
 		if !ok {
-			d.wrong("state", "no such state: the states are %v", message.States())
+			d.wrong("state", "no such state: the states are %s", fault.List(message.States()))
 		}
 		f.States = k.states(state)
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/einmal/einmal/internal/ground/fault"
 )
 
 // Scope is one thing that a key may do.
@@ -38,12 +40,12 @@ func ParseScopes(s string) Scopes {
 // CheckScopes reads names that a person gave, and names the first that does not exist.
 func CheckScopes(names []string) (Scopes, error) {
 	if len(names) == 0 {
-		return nil, fmt.Errorf("give at least one of %s", AllScopes())
+		return nil, fmt.Errorf("give at least one of %s", fault.List(AllScopes()))
 	}
 	var scopes Scopes
 	for _, name := range names {
 		if !slices.Contains(AllScopes(), Scope(name)) {
-			return nil, fmt.Errorf("not a scope: the scopes are %s", AllScopes())
+			return nil, fmt.Errorf("not a scope: the scopes are %s", fault.List(AllScopes()))
 		}
 		if !slices.Contains(scopes, Scope(name)) {
 			scopes = append(scopes, Scope(name))

@@ -57,7 +57,7 @@ func (r *Resolver) rereadOne(ctx context.Context, what store.Resolution) error {
 	case x.State != exception.Open:
 		return fault.New(fault.State, "this exception was resolved before: %s by %s", x.State, cmp.Or(x.Resolution.By, "the gateway itself"))
 	case !slices.Contains(x.Permitted(), exception.ReRead):
-		return fault.New(fault.Invalid, "an exception of this kind has no receipt to be read again: possible are %v", x.Permitted())
+		return fault.New(fault.Invalid, "an exception of this kind has no receipt to be read again: possible are %s", fault.List(x.Permitted()))
 	}
 	_, failed, err := r.reread(ctx, []*store.ExceptionView{x}, store.Rereading{Person: what.Person, Reason: what.Reason})
 	if err == nil && len(failed) > 0 {

@@ -5,6 +5,7 @@ package fault
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -47,6 +48,15 @@ type Fault struct {
 // New returns a fault with a public text.
 func New(code Code, format string, args ...any) *Fault {
 	return &Fault{Code: code, Detail: fmt.Sprintf(format, args...)}
+}
+
+// List writes what there is to choose from for people: "send, read, admin".
+func List[T any](all []T) string {
+	words := make([]string, len(all))
+	for i := range all {
+		words[i] = fmt.Sprint(all[i])
+	}
+	return strings.Join(words, ", ")
 }
 
 // Wrap returns a fault with a public text and a hidden cause.

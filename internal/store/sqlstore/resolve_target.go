@@ -16,7 +16,7 @@ func target(x *exception.Exception, r *store.Resolution) (exception.Part, error)
 	own, known := x.Own()
 	switch {
 	case !slices.Contains(x.Permitted(), r.Action):
-		return own, fault.New(fault.Invalid, "an exception of this kind cannot be resolved in this way: possible are %v", x.Permitted())
+		return own, fault.New(fault.Invalid, "an exception of this kind cannot be resolved in this way: possible are %s", fault.List(x.Permitted()))
 	case r.Action != exception.Attach:
 		return own, nil
 	case known && !r.To.Means(own):
