@@ -49,12 +49,9 @@ func (c Config) readPolicy() (store.PolicyVersion, error) {
 	if err != nil {
 		return store.PolicyVersion{}, fmt.Errorf("the file cannot be read: %w", err)
 	}
-	p, wrong := policy.Parse(file, source)
+	p, wrong := policy.ParseOwn(file, source)
 	if wrong != nil {
 		return store.PolicyVersion{}, fmt.Errorf("wrong places in the file: %d\n%w", len(wrong), wrong)
-	}
-	if p.Name == policy.Builtin().Name {
-		return store.PolicyVersion{}, fmt.Errorf("%s is the name of the gateway's own policy: give yours another name", p.Name)
 	}
 	return store.PolicyVersion{Name: p.Name, Version: p.Version, Source: source}, nil
 }

@@ -80,7 +80,7 @@ func (c *policyCheckCmd) Run(env *Env) error {
 	if err != nil {
 		return err
 	}
-	p, wrong := policy.Parse(c.name(), source)
+	p, wrong := policy.ParseOwn(c.name(), source)
 	if c.JSON {
 		err = compact(env, struct {
 			File   string       `json:"file"`
@@ -138,7 +138,7 @@ func (c *policyApplyCmd) Run(ctx context.Context, env *Env) error {
 	if err != nil {
 		return err
 	}
-	p, wrong := policy.Parse(c.name(), source)
+	p, wrong := policy.ParseOwn(c.name(), source)
 	if wrong != nil {
 		showWrong(env, wrong)
 		return errWrongFile(wrong)

@@ -138,8 +138,11 @@ func TestPolicyTest(t *testing.T) {
 	if code != exitFailed || !strings.Contains(out, `"wrong":[{"line":11,"column":46,"member":"event.id","detail":"the API takes a string`) {
 		t.Errorf("%d %s", code, out)
 	}
-	if code, _, errs = m.run("policy", "test", file(t, shop)); code != exitFailed || !strings.Contains(errs, "has no tests") {
-		t.Errorf("%d %s", code, errs)
+	if code, out, errs = m.run("policy", "test", file(t, shop)); code != exitDone || !strings.Contains(out, "has no tests") || strings.Contains(out, "pass") {
+		t.Errorf("%d %s%s", code, out, errs)
+	}
+	if code, out, _ = m.run("policy", "test", "--json", file(t, shop)); code != exitDone || !strings.Contains(out, `"ok":true,"tests":[]`) {
+		t.Errorf("%d %s", code, out)
 	}
 	if code, out, _ = m.run("policy", "test", file(t, "policy: x")); code != exitFailed || !strings.Contains(out, "version is missing") {
 		t.Errorf("%d %s", code, out)
@@ -215,6 +218,19 @@ func TestLengths(t *testing.T) {
 		}
 		if got := length(p.Purposes["alert"].Window.Duration); got != text {
 			t.Errorf("%s is written %s", text, got)
+		}
+	}
+}
+
+// What apply and serve refuse is refused by check, with its place: the name of the gateway's own policy.
+//
+// covers: X3
+func TestTheBuiltinNameIsRefusedByCheck(t *testing.T) {
+	m := newMachine(t, nil)
+	path := file(t, strings.Replace(shop, "policy: shop", "policy: builtin", 1))
+	for _, command := range []string{"check", "test", "apply"} {
+		if code, out, errs := m.run("policy", command, path); code != exitFailed || !strings.Contains(out, path+":1:9: builtin is the name of the gateway's own policy") {
+			t.Errorf("%s: %d %s%s", command, code, out, errs)
 		}
 	}
 }

@@ -27,9 +27,17 @@ const maxErrors = 100
 // maxVersion is the largest version number; databases and clients keep it in 32 bits.
 const maxVersion = 1<<31 - 1
 
-// Parse reads a policy file. file is its name in errors. With errors there is no policy.
+// Parse reads a policy file, the gateway's own too. file is its name in errors. With errors there is no policy.
 func Parse(file string, src []byte) (*Policy, Errors) {
-	r := &reader{file: file}
+	return parse(&reader{file: file}, src)
+}
+
+// ParseOwn is Parse for a file that an operator brings: it may not be named like the gateway's own policy.
+func ParseOwn(file string, src []byte) (*Policy, Errors) {
+	return parse(&reader{file: file, taken: Builtin().Name}, src)
+}
+
+func parse(r *reader, src []byte) (*Policy, Errors) {
 	p := &Policy{Mode: Enforce, Purposes: map[string]Purpose{}}
 	if body := r.body(src); body != nil {
 		r.policy(body, p)
@@ -101,7 +109,7 @@ func (r *reader) syntax(err error) Error {
 // policy reads the file's first level.
 func (r *reader) policy(n ast.Node, p *Policy) {
 	r.fields(n, n, "policy: shop", []field{
-		{"policy", "the policy's name, such as policy: shop", func(n ast.Node) { p.Name = r.name(n, "policy") }},
+		{"policy", "the policy's name, such as policy: shop", func(n ast.Node) { p.Name = r.policyName(n) }},
 		{"version", "a number that grows with each change, such as version: 1", func(n ast.Node) { p.Version = r.version(n) }},
 		{"mode", "", func(n ast.Node) { p.Mode = r.mode(n) }},
 		{"region", "", func(n ast.Node) { p.Region = r.region(n) }},
@@ -122,6 +130,14 @@ func (r *reader) name(n ast.Node, what string) string {
 		r.fail(n, "not a name of a %s: use lower-case letters, digits and _, a letter first, at most 63", what)
 	}
 	return w
+}
+
+func (r *reader) policyName(n ast.Node) string {
+	name := r.name(n, "policy")
+	if name != "" && name == r.taken {
+		r.fail(n, "%s is the name of the gateway's own policy: give yours another name", name)
+	}
+	return name
 }
 
 func (r *reader) version(n ast.Node) int {

@@ -11,6 +11,8 @@ import (
 type reader struct {
 	file string
 	errs Errors
+	// taken is a name that the policy may not have; "": it may have any.
+	taken string
 	// later are checks that need the whole file: what one place names may stand in another.
 	later []func()
 }
