@@ -3,6 +3,7 @@ package app_test
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/einmal/einmal/internal/app"
@@ -57,6 +58,28 @@ func TestABatchSentTwice(t *testing.T) {
 		}
 		if len(ids) != 20 || g.accepts() != 20 {
 			t.Errorf("%d messages and %d texts of 20 intents", len(ids), g.accepts())
+		}
+	})
+}
+
+// What is wrong within one message is its own, a dry run is told what is decided in its place, and two texts never come
+// of one number that was written with and without its plus sign.
+//
+// covers: D2, D8, I15
+func TestABatchWithOneOfEachKind(t *testing.T) {
+	onEveryStore(t, func(t *testing.T, c app.Config) {
+		g := start(t, c)
+		one := `{"to":"+49 151 23456780","region":"DE","purpose":"alert","event":{"id":"K-1","version":"1"},"text":"Open.","sender":"SHOP"`
+		r := g.call(http.MethodPost, "/v1/messages/batch", `{"messages":[`+one+`},{"to":"+12025550143","text":"a\u0000"},`+
+			one+`,"dry_run":true},`+one+`},`+strings.Replace(one, "+", "", 1)+`},`+strings.Replace(one, "+49 ", "0", 1)+`}]}`)
+		if r.Status != http.StatusOK {
+			t.Fatalf("%d %s", r.Status, r.Raw)
+		}
+		for i, want := range []string{"201 allow", "400 ", "200 suppress", "200 suppress", "400 ", "200 suppress"} {
+			a := reply{Body: r.Body["data"].([]any)[i].(map[string]any)}
+			if got := a.at("status") + " " + a.at("answer.decision.action"); got != want {
+				t.Errorf("message %d: %s, want %s: %v", i, got, want, a.Body)
+			}
 		}
 	})
 }
