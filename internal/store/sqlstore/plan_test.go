@@ -147,3 +147,15 @@ func explain(t *testing.T, db *sql.DB, statement string) []string {
 	}
 	return steps
 }
+
+// PostgreSQL may answer an "exists" that is a value, and not a condition, by reading all rows that the other conditions
+// leave, once it has statistics: a claim read the whole queue. A subquery with a limit is looked up.
+func TestNoExistsIsAValue(t *testing.T) {
+	for _, q := range defined {
+		for _, value := range []string{"when exists", "select exists", ", exists"} {
+			if strings.Contains(q.text, value) {
+				t.Errorf("write (select 1 … limit 1) is null instead of exists: %s", q.text)
+			}
+		}
+	}
+}

@@ -19,7 +19,8 @@ const (
 )
 
 // walk steps through the flows with messages in stretches of their numbers: one look at the queue's index for each
-// step, and no more than {2} steps in a stretch. With flow.TenantShift it steps from tenant to tenant.
+// step, and no more than {2} steps in a stretch. With flow.TenantShift it steps from tenant to tenant. Whether something
+// is due is a subquery with a limit: see TestNoExistsIsAValue.
 var walk = define(`with recursive waiting (ends, queue, n) as (
 		select r.ends, (select m.queue from message_state m where m.queue >= r.begins and m.queue < r.ends and m.queue > 0 order by m.queue limit 1), 1
 			from {rows begins int, ends int}
@@ -27,7 +28,7 @@ var walk = define(`with recursive waiting (ends, queue, n) as (
 		select w.ends, (select m.queue from message_state m
 				where m.queue >= (((w.queue >> cast({1} as integer)) + 1) << cast({1} as integer)) and m.queue < w.ends and m.queue > 0 order by m.queue limit 1), w.n + 1
 			from waiting w where w.queue is not null and w.n < {2})
-	select f.id, f.sender, f.purpose, case when exists (select 1 from message_state s where s.queue > 0 and s.queue = f.id and s.ready_at <= {3}) then 1 else 0 end
+	select f.id, f.sender, f.purpose, case when (select 1 from message_state s where s.queue > 0 and s.queue = f.id and s.ready_at <= {3} limit 1) is null then 0 else 1 end
 		from waiting cross join flow f where f.id = waiting.queue`)
 
 // sight is a flow that a walk has come to.
