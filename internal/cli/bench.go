@@ -38,15 +38,8 @@ func (f benchFlags) measure(ctx context.Context, env *Env, count int, run func(c
 	if env.Getenv("GOGC") == "" {
 		debug.SetGCPercent(app.GCPercent) // what runs in this process runs as in a gateway
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := env.untilSignal(ctx)
 	defer cancel()
-	go func() {
-		select {
-		case <-env.Signals:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
 	line := &progressLine{env: env}
 	report, err := run(ctx, bench.Options{
 		Store: f.Store, Folder: f.Folder, Count: count, Rounds: f.Rounds, Program: []string{self}, Progress: line.show,

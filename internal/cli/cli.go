@@ -35,6 +35,19 @@ type Env struct {
 	App            App
 }
 
+// untilSignal is ctx until somebody interrupts the command.
+func (e *Env) untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-e.Signals:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
+}
+
 type commands struct {
 	Serve      serveCmd      `cmd:"" help:"Run the gateway. Without configuration: an embedded store, a simulated carrier, and an admin key in a file."`
 	Demo       demoCmd       `cmd:"" help:"Show in under a minute what the gateway does with double clicks, lost answers and receipts that come twice, and count whether its promises held."`

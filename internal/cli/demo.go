@@ -24,15 +24,8 @@ type demoCmd struct {
 }
 
 func (c *demoCmd) Run(ctx context.Context, env *Env) error {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := env.untilSignal(ctx)
 	defer cancel()
-	go func() {
-		select {
-		case <-env.Signals:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
 	if c.URL == "" {
 		return c.alone(ctx, env)
 	}

@@ -70,15 +70,8 @@ const followWait = 20 * time.Second
 
 // follow shows what is there and then what comes, until a signal.
 func (c *handsetCmd) follow(ctx context.Context, env *Env, gateway *client) error {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := env.untilSignal(ctx)
 	defer cancel()
-	go func() {
-		select {
-		case <-env.Signals:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
 	for after, wait := int64(0), time.Duration(0); ; wait = followWait {
 		got, raw, err := c.read(ctx, gateway, after, wait)
 		switch {

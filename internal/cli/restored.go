@@ -103,15 +103,8 @@ func (c *restoredCmd) release(ctx context.Context, env *Env, store Restored, bef
 
 // await waits until traffic goes on, and shows how far it is.
 func (c *restoredCmd) await(ctx context.Context, env *Env, store Restored, before *api.RestoredView) error {
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := env.untilSignal(ctx)
 	defer cancel()
-	go func() {
-		select {
-		case <-env.Signals:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
 	line := &progressLine{env: env}
 	err := store.Await(ctx, func(now *api.RestoredView) {
 		done := max(0, unfinished(before)-unfinished(now))
