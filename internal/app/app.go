@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/einmal/einmal/internal/edge/api"
+	"github.com/einmal/einmal/internal/engine/control"
 	"github.com/einmal/einmal/internal/engine/dispatch"
 	"github.com/einmal/einmal/internal/engine/outbound"
 	"github.com/einmal/einmal/internal/engine/receipt"
@@ -63,6 +64,7 @@ type App struct {
 	relay      *relay.Sequencer
 	janitor    *janitor
 	restore    *restore.Service
+	control    *control.Watcher
 	api        *api.API
 	server     *http.Server
 	listener   net.Listener
@@ -205,11 +207,12 @@ func (a *App) listen(context.Context) (err error) {
 
 // startFlows starts from the inside out: who takes results before who makes them.
 func (a *App) startFlows(ctx context.Context) error {
-	if err := a.outbound.Start(ctx); err != nil {
+	if err := errors.Join(a.outbound.Start(ctx), a.control.Load(ctx)); err != nil {
 		return err
 	}
 	background := context.WithoutCancel(ctx)
 	a.hub.Start(background)
+	a.control.Start(background)
 	a.relay.Start(background)
 	a.receipts.Start(background)
 	a.sweeper.Start(background)
@@ -246,6 +249,7 @@ func (a *App) Stop(ctx context.Context) error {
 	}
 	chaos.At(chaos.Shutdown)
 	err := a.stopServing(ctx)
+	a.control.Stop()
 	a.outbound.Close()
 	err = errors.Join(err, a.dispatch.Stop(ctx), a.receipts.Stop(ctx))
 	a.sweeper.Stop()

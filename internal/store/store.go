@@ -45,6 +45,7 @@ type Store interface {
 	Stops
 	Watcher
 	Backlogs
+	Controls
 	// Now is the store's clock.
 	Now(ctx context.Context) (clock.Micros, error)
 	// Ping reports whether the store answers and its schema is this release's.
