@@ -12,7 +12,7 @@ func Decide(r *Request, f *Facts) Result {
 		return res
 	}
 	res := byIntent(r, f)
-	if res.Kind == Decided && !r.Idempotency.Key.IsZero() {
+	if res.Kind == Decided && res.Decision.Action != Refused && !r.Idempotency.Key.IsZero() {
 		reserveIdempotency(r, f, &res)
 	}
 	return res
@@ -103,20 +103,30 @@ func findHolder(r *Request, f *Facts) (held, ended match) {
 // allow makes the message's facts and reserves its keys. The compared message is given where there is one.
 func allow(r *Request, f *Facts, class Class, reason Reason, compared match) Result {
 	d := begin(r, f, r.Purpose, Allow, class, reason)
-	d.Message = Snapshot{ID: r.Message, State: message.Pending}
-	d.WindowEnds = WindowBound(r.Purpose.Window, f.Now)
 	if compared.Holder != nil {
 		same := compared.Message.TextKey == r.TextKey
 		d.SameText = &same
 		d.compare(r, compared)
 	}
+	asked, refusal := r.judge()
+	if refusal != nil {
+		d.Explanation = explainAllow(r.supposed(), reason, compared, f.Now)
+		return refuse(d, r, asked, refusal)
+	}
+	d.Message, d.Guards = Snapshot{ID: r.Message, State: message.Pending}, asked
+	d.WindowEnds = WindowBound(r.Purpose.Window, f.Now)
 	d.Explanation = explainAllow(r, reason, compared, f.Now)
+	return admit(r, f, d)
+}
+
+// admit reserves the keys of a message that is made.
+func admit(r *Request, f *Facts, d Decision) Result {
 	h := &Holder{Ends: d.WindowEnds, Message: MessageFacts{
 		ID: r.Message, State: message.Pending, Since: f.Now, TextKey: r.TextKey,
 		EventBound: r.Purpose.Window.EventBound(),
 	}}
 	res := Result{Kind: Decided, Decision: d}
-	if reason != ReasonOtherText || r.Purpose.Unnamed { // whose key is of this text
+	if d.Reason != ReasonOtherText || r.Purpose.Unnamed { // whose key is of this text
 		res.hold(f, r.Keys.Intent, h)
 	}
 	if !r.Keys.Variant.IsZero() {
@@ -135,18 +145,24 @@ func (res *Result) hold(f *Facts, k Key, h *Holder) {
 // repeat decides about a request for which there is a message: it answers with that message, or lets the request
 // through where the purpose that decides is monitored.
 func repeat(r *Request, f *Facts, held match, sameText bool) Result {
-	res := Result{Kind: Decided, Decision: suppress(r, f, held, sameText)}
-	if held.purpose.Mode == policy.Monitor {
-		res.Decision.letThrough(r)
-		res.awaitAnswer(r, f)
-	} else {
+	if held.purpose.Mode != policy.Monitor {
+		res := Result{Kind: Decided, Decision: suppress(r, f, held, sameText, false)}
 		f.repeat(held.key, r, &res)
+		return res
 	}
+	asked, refusal := r.judge() // what is only monitored is deduplication (X3)
+	if refusal != nil {
+		return refuse(suppress(r.supposed(), f, held, sameText, false), r, asked, refusal)
+	}
+	res := Result{Kind: Decided, Decision: suppress(r, f, held, sameText, true)}
+	res.Decision.letThrough(r)
+	res.Decision.Guards = asked
+	res.awaitAnswer(r, f)
 	return res
 }
 
-// suppress answers with the message that exists.
-func suppress(r *Request, f *Facts, held match, sameText bool) Decision {
+// suppress answers with the message that exists. sent says that the request is let through all the same.
+func suppress(r *Request, f *Facts, held match, sameText, sent bool) Decision {
 	m := held.Message
 	class, reason := TechnicalDuplicate, sameIntent(m.State)
 	if failed(m.State) {
@@ -159,7 +175,7 @@ func suppress(r *Request, f *Facts, held match, sameText bool) Decision {
 	if f.Now < held.Ends {
 		d.WindowEnds = held.Ends
 	}
-	d.Explanation = explainRepeat(r, held, sameText, f.Now)
+	d.Explanation = explainRepeat(r, held, sameText, sent, f.Now)
 	return d
 }
 

@@ -16,9 +16,11 @@ type Action uint8
 const (
 	Allow    Action = 1
 	Suppress Action = 2
+	// Refused: a rule beside deduplication does not let it through (3 and 4 are kept for review and replacement).
+	Refused Action = 5
 )
 
-var actionNames = map[Action]string{Allow: "allow", Suppress: "suppress"}
+var actionNames = map[Action]string{Allow: "allow", Suppress: "suppress", Refused: "refused"}
 
 // String returns the action's name in the API.
 func (a Action) String() string { return actionNames[a] }
@@ -65,7 +67,7 @@ type Decision struct {
 	Action        Action
 	Class         Class
 	Reason        Reason
-	Rule          string // such as "order_confirmation.window"
+	Rule          string // such as "order_confirmation.window"; of a refusal the guard's
 	PolicyID      string
 	Explanation   string       // one or two plain sentences
 	WindowEnds    clock.Micros // 0: it is not known yet, or nothing is inside
@@ -75,8 +77,11 @@ type Decision struct {
 	Message       Snapshot
 
 	Mode policy.Mode
-	// Would is what the mode "monitor" kept from being done: the request was let through. 0: nothing.
+	// Would is what deduplication would have done: where the mode "monitor" let the request through, and where a guard
+	// refused it. 0: what it said was done.
 	Would Action
+	// Guards are what the rules beside deduplication said, in their order up to the first that refused; none of a repeat.
+	Guards []Guard
 	// Compared is the message that the request was compared with; zero: there was none.
 	Compared ident.Message
 	// MatchedKey is the key under which that message was found, where it is not the request's intent key: that of

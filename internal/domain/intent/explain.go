@@ -39,9 +39,9 @@ var nextWords = map[message.State]string{
 	message.EnRoute:  "A final delivery receipt may still come.",
 }
 
-func explainRepeat(r *Request, held match, sameText bool, now clock.Micros) string {
+func explainRepeat(r *Request, held match, sameText, sent bool, now clock.Micros) string {
 	var b strings.Builder
-	m, sent := held.Message, held.purpose.Mode == policy.Monitor
+	m := held.Message
 	fmt.Fprintf(&b, "Message %s for the same %s %s.", m.ID, keyWords(held.purpose), standing(m, now))
 	if r.Purpose.Unnamed && !held.purpose.Unnamed {
 		fmt.Fprintf(&b, " The request names no purpose and no rule is for it any more, but an earlier version of the policy takes it for %s, whose window still runs.", held.purpose.Name)
@@ -85,6 +85,22 @@ func explainMonitor(r *Request, decides policy.Purpose) string {
 		return fmt.Sprintf(" A request that names no purpose is only monitored: this one %s sent all the same. With a purpose and an event it %s held back.", sent, held)
 	}
 	return fmt.Sprintf(" The policy %s only monitors: this request %s sent all the same. Under mode enforce it %s held back.", r.PolicyID, sent, held)
+}
+
+// explainRefusal says what is wrong, and what deduplication would have made of the request (D4). d is its word.
+func explainRefusal(r *Request, d *Decision, by *Guard) string {
+	would := "Apart from that it would have been sent."
+	if d.Action == Suppress {
+		would = "Apart from that it is a repeat, which is only monitored here and sent all the same."
+	}
+	return fmt.Sprintf("%s Nothing %s reserved or sent. %s %s", by.Words, r.says("was", "would be"), would, d.Explanation)
+}
+
+// supposed is the request as one of which nothing comes: what is said of it is what would be.
+func (r *Request) supposed() *Request {
+	one := *r
+	one.DryRun = true
+	return &one
 }
 
 // says chooses between the words for what is done with the request, and those for what would be.

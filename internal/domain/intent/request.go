@@ -54,6 +54,9 @@ type Request struct {
 	// answered before all of them are.
 	Before []ident.Message
 
+	// Guards are what rules beside deduplication say of the request, as far as that is known before the store is asked.
+	Guards []Guard
+
 	// DryRun says that nothing comes of the decision. It changes its words alone.
 	DryRun bool
 

@@ -14,7 +14,7 @@ const ReasonUnanswered Reason = "answer_not_received"
 
 // askedAgain answers a caller who asks again with the message that the first request made.
 func askedAgain(r *Request, f *Facts, held match) Result {
-	d := suppress(r, f, held, true)
+	d := suppress(r, f, held, true, false)
 	d.Class, d.Reason = TechnicalDuplicate, ReasonUnanswered
 	d.Explanation = explainAskedAgain(r, held, f)
 	res := Result{Kind: Decided, Decision: d}

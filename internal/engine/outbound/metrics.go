@@ -12,6 +12,7 @@ type metrics struct {
 	decisions *prometheus.CounterVec
 	keys      *prometheus.CounterVec
 	storms    *prometheus.CounterVec
+	refusals  *prometheus.CounterVec
 }
 
 func newMetrics(r prometheus.Registerer, waiting func() int) *metrics {
@@ -28,9 +29,13 @@ func newMetrics(r prometheus.Registerer, waiting func() int) *metrics {
 			Name: "einmal_storm_repeats_total",
 			Help: "Repeats that were not recorded one by one: counted in a run, or refused.",
 		}, []string{"result", "purpose"}),
+		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "einmal_refusals_total",
+			Help: "Requests that a rule beside deduplication refused, by the kind of the rule: team, sender, limit, funds.",
+		}, []string{"kind", "rule", "purpose"}),
 	}
 	if r != nil {
-		r.MustRegister(m.decisions, m.keys, m.storms, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		r.MustRegister(m.decisions, m.keys, m.storms, m.refusals, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "einmal_decide_waiting",
 			Help: "Requests that wait for the batch in which they are decided.",
 		}, func() float64 { return float64(waiting()) }))
@@ -57,6 +62,9 @@ func (m *metrics) count(sub *Submission, a Answer, err error) {
 			m.storms.WithLabelValues("counted", sub.served).Inc()
 		}
 		d := a.Decision
+		if by := d.Refusal(); by != nil {
+			m.refusals.WithLabelValues(string(by.Kind), by.Rule, sub.served).Inc()
+		}
 		m.decisions.WithLabelValues(d.Action.String(), d.Class.String(), string(d.Reason), sub.served, string(d.Mode), d.Would.String()).Inc()
 	}
 }

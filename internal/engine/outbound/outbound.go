@@ -39,6 +39,8 @@ type Submission struct {
 
 	request.Members
 	DryRun bool
+	// Guards are what is known against the request, or for it, from what it came with, such as its API key.
+	Guards []intent.Guard
 
 	served string // the purpose under which it was decided, for logs and metrics
 	turn   turn   // among those that came with it
@@ -93,11 +95,16 @@ type Config struct {
 	// RefuseUnassigned refuses destinations of ranges that their country has not given out, as far as this release
 	// knows. Accepting them is the default: number plans grow faster than their descriptions.
 	RefuseUnassigned bool
-	Batch            batch.Config
-	Wake             func() // called after messages were made or changed; must not block
-	Log              *slog.Logger
-	Metrics          prometheus.Registerer // nil: nowhere
+	// Guards are rules beside deduplication that are asked of every request, before the store is.
+	Guards  []Guard
+	Batch   batch.Config
+	Wake    func() // called after messages were made or changed; must not block
+	Log     *slog.Logger
+	Metrics prometheus.Registerer // nil: nowhere
 }
+
+// Guard says what one rule makes of a request; false: it is not about such requests.
+type Guard func(sub *Submission, r *intent.Request) (intent.Guard, bool)
 
 // Service takes requests. Safe for concurrent use.
 type Service struct {

@@ -29,7 +29,12 @@ func (s *Service) request(sub *Submission, c *checked, p *inForce, made ids) *in
 		Tenant: sub.Tenant, PolicyID: p.ID(), Purpose: c.Purpose, MappedBy: c.MappedBy, To: c.To,
 		Event: c.Event, Sender: c.Sender, Template: sub.Template, CorrelationID: sub.CorrelationID,
 		ValidFor: c.ValidFor, Idempotency: s.idempotency(sub), Text: c.text.layout, Before: sub.turn.before,
-		DryRun: sub.DryRun,
+		DryRun: sub.DryRun, Guards: sub.Guards,
+	}
+	for _, ask := range s.cfg.Guards {
+		if said, about := ask(sub, r); about {
+			r.Guards = append(r.Guards[:len(r.Guards):len(r.Guards)], said)
+		}
 	}
 	r.MakeKeys(sub.Text, s.key)
 	s.addOlder(r, sub, p)
@@ -93,6 +98,9 @@ func (s *Service) idempotency(sub *Submission) intent.Idempotency {
 // prepare adds what is stored if the request is allowed.
 func (s *Service) prepare(ctx context.Context, sub *Submission, c *checked, r *intent.Request) (store.Submission, error) {
 	out := store.Submission{Request: r, Connection: s.cfg.Connection.ID, ReceiptTime: s.cfg.Connection.ReceiptTime, Caller: sub.Caller}
+	if r.Refused() { // it makes no message, whatever the store knows: neither a flow nor a text is kept of it
+		return out, nil
+	}
 	var err error
 	out.Flow, err = s.flows.id(ctx, store.FlowSpec{
 		Connection: out.Connection, Lane: flow.LaneOf(c.Purpose.Kind), Tenant: sub.Tenant, Sender: c.Sender, Purpose: c.Purpose.Name,

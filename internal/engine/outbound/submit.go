@@ -120,6 +120,9 @@ func (s *Service) queued(ctx context.Context, sub *Submission, out store.Submiss
 		return Answer{}, storm(decided.Result)
 	}
 	answer := s.answer(decided.Result)
+	if answer.Decision.Action == intent.Refused {
+		return answer, nil // it names no message, and holds no key
+	}
 	answer.Unanswered = out.Keys.Unanswered // whatever was decided: an answer that gets out names the message
 	return answer, nil
 }

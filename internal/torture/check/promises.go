@@ -99,7 +99,7 @@ func I2OneMessage(h *History) []string {
 // letThrough reports that a decision has let a repeat through that it would have suppressed.
 func (h *History) letThrough(id ident.Decision) bool {
 	d := h.decision(id)
-	return d != nil && d.Would != 0
+	return d != nil && d.Action == intent.Allow && d.Would != 0
 }
 
 // oneMessage counts the messages about an intent: those that nobody authorised, and for one that names nothing those
