@@ -15,12 +15,12 @@ var insertDecisions = define(`insert into decision (id, tenant, at, action, clas
 	window_ends, same_text, previous_state, message_id, shown_state, shown_delivery, shown_attempts,
 	purpose, destination, sender, event_type, event_id, event_version, template_id, template_version,
 	correlation_id, intent_key, idempotency_key, text_key, fingerprint_version, fingerprint, fingerprint_fields, caller,
-	mode, would, mapped_by, compared_id, matched_key, parts, data_coding)
+	mode, would, mapped_by, compared_id, matched_key, parts, data_coding, guards)
 	select * from {rows id bytes, tenant int, at int, action int, class int, reason text, rule text, policy_id text, explanation text,
 	window_ends int, same_text int, previous_state int, message_id bytes, shown_state int, shown_delivery text, shown_attempts int,
 	purpose text, destination text, sender text, event_type text, event_id text, event_version text, template_id text, template_version text,
 	correlation_id text, intent_key bytes, idempotency_key bytes, text_key bytes, fingerprint_version int, fingerprint bytes, fingerprint_fields bytes, caller text,
-	mode int, would int, mapped_by text, compared_id bytes, matched_key bytes, parts int, data_coding int}`)
+	mode int, would int, mapped_by text, compared_id bytes, matched_key bytes, parts int, data_coding int, guards text}`)
 
 func (d *deciding) writeDecisions(ctx context.Context) error {
 	r := &rows{}
@@ -29,12 +29,16 @@ func (d *deciding) writeDecisions(ctx context.Context) error {
 			continue
 		}
 		s, c := d.batch[i], o.Decision
+		guards, err := guardsText(c.Guards)
+		if err != nil {
+			return err
+		}
 		r.add(c.ID, s.Tenant, c.At, c.Action, c.Class, c.Reason, c.Rule, c.PolicyID, c.Explanation,
 			c.WindowEnds, sameTextNumber(c), c.PreviousState, c.Message.ID, c.Message.State, c.Message.Delivery, c.Message.Attempts,
 			s.Purpose.Name, s.To.E164(), s.Sender, s.Event.Type, s.Event.ID, s.Event.Version, s.Template.ID, s.Template.Version,
 			s.CorrelationID, s.Keys.Intent, s.Idempotency.Key, s.TextKey,
 			intent.FingerprintVersion, s.Idempotency.Fingerprint.Whole, some(s.Idempotency.Fingerprint.Fields), s.Caller,
-			modeNumber(c.Mode), c.Would, c.MappedBy, c.Compared, c.MatchedKey, c.Text.Parts, c.Text.DataCoding)
+			modeNumber(c.Mode), c.Would, c.MappedBy, c.Compared, c.MatchedKey, c.Text.Parts, c.Text.DataCoding, guards)
 	}
 	_, err := d.t.exec(ctx, insertDecisions, r)
 	return err

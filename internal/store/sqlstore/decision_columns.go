@@ -15,7 +15,7 @@ const decisionColumns = `d.id, d.tenant, d.at, d.action, d.class, d.reason, d.ru
 	d.window_ends, d.same_text, d.previous_state, d.message_id, d.shown_state, d.shown_delivery, d.shown_attempts,
 	d.purpose, d.destination, d.sender, d.event_type, d.event_id, d.event_version, d.template_id, d.template_version,
 	d.correlation_id, d.intent_key, d.idempotency_key, d.text_key, d.caller,
-	d.mode, d.would, d.mapped_by, d.compared_id, d.matched_key, d.parts, d.data_coding,
+	d.mode, d.would, d.mapped_by, d.compared_id, d.matched_key, d.parts, d.data_coding, d.guards,
 	(select run.last_at from run where run.decision_id = d.id), (select run.count from run where run.decision_id = d.id)`
 
 // The same text of a decision is a number in the store.
@@ -34,12 +34,13 @@ func scanDecision(res *sql.Rows, more ...any) (*store.Decision, error) {
 		previous, shown               message.State
 		runLast, runCount             *int64
 		compared, matched             []byte
+		guards                        string
 	)
 	dest := append([]any{&id, &d.Tenant, &d.At, &d.Action, &d.Class, &d.Reason, &d.Rule, &d.PolicyID, &d.Explanation,
 		&d.WindowEnds, &sameText, &previous, &msg, &shown, &d.Message.Delivery, &d.Message.Attempts,
 		&d.Purpose, &d.Destination, &d.Sender, &d.Event.Type, &d.Event.ID, &d.Event.Version, &d.Template.ID, &d.Template.Version,
 		&d.CorrelationID, &intentKey, &idem, &txt, &d.Caller,
-		&mode, &d.Would, &d.MappedBy, &compared, &matched, &d.Text.Parts, &d.Text.DataCoding, &runLast, &runCount}, more...)
+		&mode, &d.Would, &d.MappedBy, &compared, &matched, &d.Text.Parts, &d.Text.DataCoding, &guards, &runLast, &runCount}, more...)
 	if err := res.Scan(dest...); err != nil {
 		return nil, err
 	}
@@ -49,6 +50,10 @@ func scanDecision(res *sql.Rows, more ...any) (*store.Decision, error) {
 	d.Mode, d.Compared, d.MatchedKey = modeOf(mode), ident.Message(keyFrom(compared)), keyFrom(matched)
 	if runCount != nil {
 		d.Run = &store.Run{Last: clock.Micros(*runLast), Count: *runCount}
+	}
+	var err error
+	if d.Guards, err = guardsOf(guards); err != nil {
+		return nil, err
 	}
 	if sameText != textNotCompared {
 		same := sameText == textSame

@@ -45,7 +45,6 @@ type Fragile struct {
 
 // Run runs the suite.
 func Run(t *testing.T, h Harness) {
-	runAll(t, h, jumpTests)
 	runAll(t, h, map[string]func(*testing.T, Harness){
 		"Registry":             testRegistry,
 		"Keys":                 testKeys,
@@ -112,8 +111,9 @@ func Run(t *testing.T, h Harness) {
 		"OwnKeysAreDestroyed":  testOwnKeysAreDestroyed,
 		"ExceptionsAreGrouped": testExceptionsAreGrouped,
 	})
-	runAll(t, h, exceptionTests)
-	runAll(t, h, finalityTests)
+	for _, more := range []map[string]func(*testing.T, Harness){jumpTests, exceptionTests, finalityTests, moneyTests} {
+		runAll(t, h, more)
+	}
 }
 
 // exceptionTests are those of receipts' ids, and of what people make of exceptions.
@@ -148,6 +148,12 @@ var exceptionTests = map[string]func(*testing.T, Harness){
 	"RecycledIDs":          testRecycledIDs,
 	"FailedReceiptsWait":   testFailedReceiptsWait,
 	"FailedGivenUp":        testFailedReceiptsAreGivenUp,
+}
+
+// moneyTests are those of refusals, prices and wallets.
+var moneyTests = map[string]func(*testing.T, Harness){
+	"Refused":     testRefused,
+	"LostRefusal": testLostRefusal,
 }
 
 func runAll(t *testing.T, h Harness, tests map[string]func(*testing.T, Harness)) {
