@@ -164,7 +164,7 @@ func (c *client) get(ctx context.Context, path string, into any) ([]byte, error)
 // exitCodes are those of problems; all others fail with 1.
 var exitCodes = map[string]int{
 	"invalid_request": exitUsage, "not_found": exitNotFound, "unavailable": exitUnreachable, "in_progress": exitUnreachable,
-	"unauthenticated": exitRefused, "scope": exitRefused,
+	"unauthenticated": exitRefused, "scope": exitRefused, "team": exitRefused, "sender": exitRefused, "limit": exitRefused, "funds": exitRefused,
 }
 
 var nextSteps = map[string]string{
@@ -185,6 +185,9 @@ func problemError(a *answer) error {
 	}
 	for _, field := range p.Errors {
 		f.text += "\n  " + clean(strings.TrimPrefix(field.Pointer, "#/")+field.Parameter+": "+field.Detail)
+	}
+	if p.Decision != nil {
+		f.next = "einmal explain " + clean(p.Decision.ID)
 	}
 	if code, ok := exitCodes[p.Code]; ok {
 		f.code = code

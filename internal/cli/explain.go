@@ -38,6 +38,10 @@ func (c *explainCmd) decision(ctx context.Context, env *Env, gateway *client) er
 		_, err = env.Stdout.Write(raw)
 		return err
 	}
+	if d.Message == nil {
+		explainRefusal(env, &d)
+		return nil
+	}
 	var m api.OneMessageView
 	if _, err := gateway.get(ctx, "/v1/messages/"+url.PathEscape(d.Message.ID), &m); err != nil {
 		return err

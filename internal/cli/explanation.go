@@ -29,6 +29,21 @@ func explainDecision(env *Env, one *api.OneDecisionView, m *api.OneMessageView) 
 	env.paragraph(s.faint("\nnext: einmal timeline " + clean(m.ID)))
 }
 
+// explainRefusal says what was asked, which rule refused it, and what deduplication would have done.
+func explainRefusal(env *Env, one *api.OneDecisionView) {
+	s, d := env.style(), &one.DecisionView
+	env.paragraph(s.bold("Not sent: a rule beside deduplication refused this request, and it made no message."))
+	env.paragraph("")
+	env.paragraph(askedSentence(d))
+	env.paragraph(comparedSentence(d))
+	words := "It was " + s.state(d.Action) + " by the rule " + clean(d.Rule)
+	if d.Would != nil {
+		words += fmt.Sprintf("; deduplication, under the policy %s, would have said %s (%s, %s)", clean(d.PolicyVersion), clean(*d.Would), clean(d.Class), clean(d.Reason))
+	}
+	env.paragraph(words + ".")
+	env.paragraph(clean(one.Otherwise))
+}
+
 func askedSentence(d *api.DecisionView) string {
 	words := fmt.Sprintf("The API key %s asked at %s UTC for %s to %s", d.Caller, clock(d.At), d.Purpose, d.To)
 	if e := d.Event; e != nil {

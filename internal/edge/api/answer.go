@@ -47,8 +47,17 @@ func appendAnswer(b []byte, a *outbound.Answer) []byte {
 	b = appendID(append(b, `,"would":`...), d.Would.String(), d.Would != 0)
 	b = appendID(append(b, `,"compared_with":`...), d.Compared.String(), !d.Compared.IsZero())
 	b = appendID(append(b, `,"mapped_by":`...), d.MappedBy, d.MappedBy != "")
-	b = append(b, `},"guards":[],"message":`...)
-	b = appendSnapshot(b, &d.Message, !a.DryRun || d.Action != intent.Allow)
+	b = append(b, `},"guards":[`...)
+	for i, g := range d.Guards {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendMember(b, `{"rule":`, g.Rule)
+		b = appendMember(b, `,"kind":`, string(g.Kind))
+		b = append(appendMember(b, `,"result":`, string(g.Result)), '}')
+	}
+	b = append(b, `],"message":`...)
+	b = appendSnapshot(b, &d.Message, !d.Message.ID.IsZero() && (!a.DryRun || d.Action != intent.Allow))
 	b = append(b, `,"channel":"sms","simulated":`...)
 	b = strconv.AppendBool(b, a.Simulated)
 	if a.Parts > 0 {

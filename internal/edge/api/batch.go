@@ -165,8 +165,7 @@ func writeBatch(w http.ResponseWriter, got []outbound.Submitted) {
 // appendOne writes what a single request would have been answered with: its status, and the body of the answer or the
 // problem.
 func appendOne(b []byte, s *outbound.Submitted) []byte {
-	if s.Err != nil {
-		p := problemOf(s.Err)
+	if p := problemIn(s); p != nil {
 		problem, err := json.Marshal(p)
 		if err != nil {
 			problem = []byte("null") // strings and numbers cannot fail
@@ -179,6 +178,14 @@ func appendOne(b []byte, s *outbound.Submitted) []byte {
 	}
 	b = fmt.Appendf(b, `{"status":%d,"replayed":%t,"answer":`, statusOf(&s.Answer), s.Answer.Replayed)
 	return append(appendAnswer(b, &s.Answer), '}')
+}
+
+// problemIn is the problem that stands in an answer's place; nil: there is none.
+func problemIn(s *outbound.Submitted) *Problem {
+	if s.Err != nil {
+		return problemOf(s.Err)
+	}
+	return refusal(&s.Answer)
 }
 
 // noteSent says of the answers for which that is awaited that they got out.

@@ -15,7 +15,7 @@ import (
 type DecisionView struct {
 	ID               string        `json:"id"`
 	At               string        `json:"at" format:"date-time"`
-	Action           string        `json:"action" doc:"allow or suppress. Accept unknown values."`
+	Action           string        `json:"action" doc:"allow, suppress or refused. Accept unknown values."`
 	Class            string        `json:"class" doc:"What the request is: new_intent, technical_duplicate, controlled_retry or legitimate_repeat. Accept unknown values."`
 	Reason           string        `json:"reason" doc:"Accept unknown values."`
 	Rule             string        `json:"rule"`
@@ -24,7 +24,8 @@ type DecisionView struct {
 	WindowEnds       *string       `json:"window_ends" format:"date-time" doc:"When the same request would be a new one by the clock alone; null: not known yet."`
 	SameText         *bool         `json:"same_text" doc:"Whether the text is that of the message it was compared with; null: there was none."`
 	PreviousState    *string       `json:"previous_state" doc:"The compared message's state at that moment."`
-	Message          MessageThen   `json:"message"`
+	Message          *MessageThen  `json:"message" doc:"null: the request was refused and made none."`
+	Guards           []GuardView   `json:"guards" nullable:"false" doc:"What the rules beside deduplication said, in their order, up to the first that refused; none of a repeat."`
 	Purpose          string        `json:"purpose"`
 	To               string        `json:"to" doc:"The destination, masked."`
 	Sender           string        `json:"sender"`
@@ -33,7 +34,7 @@ type DecisionView struct {
 	CorrelationID    string        `json:"correlation_id,omitempty"`
 	DeduplicationKey string        `json:"deduplication_key" doc:"A keyed hash of the intent, in hexadecimal."`
 	Mode             string        `json:"mode" doc:"enforce, or monitor: a repeat is let through. Accept unknown values."`
-	Would            *string       `json:"would" doc:"What mode monitor did not do, such as suppress; null: nothing."`
+	Would            *string       `json:"would" doc:"What deduplication would have done: where mode monitor let the request through, such as suppress, and where a rule refused it. null: what it said was done."`
 	StateSource      *StateSource  `json:"state_source" doc:"By what the compared message had come to that state; null: nothing was compared, or it was being sent, which has no event. Lists do not have it."`
 	ComparedWith     *string       `json:"compared_with" doc:"The message that the request was compared with; null: there was none."`
 	MatchedKey       *string       `json:"matched_key" doc:"The key under which that message was found, where it is another than deduplication_key: that of an older policy version, or of the intent with this very text."`
@@ -82,14 +83,19 @@ type MessageThen struct {
 	Attempts         int     `json:"attempts"`
 }
 
+func messageThen(m *intent.Snapshot) *MessageThen {
+	if m.ID.IsZero() {
+		return nil
+	}
+	return &MessageThen{m.ID.String(), m.State.String(), orNull(m.Delivery), m.Attempts}
+}
+
 func decisionView(d *store.Decision) DecisionView {
 	return DecisionView{
 		ID: d.ID.String(), At: at(d.At), Action: d.Action.String(), Class: d.Class.String(), Reason: string(d.Reason),
 		Rule: d.Rule, PolicyVersion: d.PolicyID, Explanation: d.Explanation, WindowEnds: stamp(d.WindowEnds),
 		SameText: d.SameText, PreviousState: orNull(d.PreviousState.String()),
-		Message: MessageThen{
-			d.Message.ID.String(), d.Message.State.String(), orNull(d.Message.Delivery), d.Message.Attempts,
-		},
+		Message: messageThen(&d.Message), Guards: guardViews(d.Guards),
 		Purpose: d.Purpose, To: masked(d.Destination, ""), Sender: d.Sender, Event: eventView(d.Event),
 		StateSource: stateSource(d.StateSource), Mode: string(d.Mode), Would: orNull(d.Would.String()), ComparedWith: idOrNull(d.Compared), MatchedKey: hashed(d.MatchedKey), MappedBy: orNull(d.MappedBy),
 		Template: templateView(d.Template), CorrelationID: d.CorrelationID,

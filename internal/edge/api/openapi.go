@@ -108,8 +108,8 @@ type (
 	}
 	submitAnswer struct {
 		Decision  answerDecision `json:"decision"`
-		Guards    []answerGuard  `json:"guards" nullable:"false" doc:"What rules beside deduplication said."`
-		Message   *answerMessage `json:"message" doc:"null only in a dry run that would allow."`
+		Guards    []GuardView    `json:"guards" nullable:"false" doc:"What rules beside deduplication said."`
+		Message   *answerMessage `json:"message" doc:"null only in a dry run that would allow or refuse."`
 		Channel   string         `json:"channel"`
 		Simulated bool           `json:"simulated"`
 		Parts     int            `json:"parts,omitempty" doc:"How many parts the request's text is sent in."`
@@ -128,14 +128,9 @@ type (
 		WindowEnds    *string `json:"window_ends" format:"date-time"`
 		SameText      *bool   `json:"same_text"`
 		Mode          string  `json:"mode" doc:"enforce, or monitor: a repeat is let through. Accept unknown values."`
-		Would         *string `json:"would" doc:"What mode monitor did not do, such as suppress; null: nothing."`
+		Would         *string `json:"would" doc:"What mode monitor did not do, such as suppress; in a dry run also what deduplication would have done where a rule refuses. null: what deduplication says is done."`
 		ComparedWith  *string `json:"compared_with" doc:"The message that the request was compared with; null: there was none."`
 		MappedBy      *string `json:"mapped_by" doc:"The policy's rule that gave purpose and event to a request without; null: none did."`
-	}
-	answerGuard struct {
-		Rule   string `json:"rule"`
-		Kind   string `json:"kind"`
-		Result string `json:"result"`
 	}
 	answerMessage struct {
 		ID               string  `json:"id"`
@@ -167,7 +162,7 @@ func (a *API) registerSubmit() {
 		"201": {Description: "Allowed: a message was made.", Content: answer, Headers: replayed},
 	}
 	problem := map[string]*huma.MediaType{problemType: {Schema: a.schema(Problem{})}}
-	for _, status := range []int{400, 401, 403, 409, 413, 415, 422, 429, 500, 503} {
+	for _, status := range []int{400, 401, 402, 403, 409, 413, 415, 422, 429, 500, 503} {
 		o.Responses[strconv.Itoa(status)] = &huma.Response{Description: http.StatusText(status), Content: problem}
 	}
 	a.OpenAPI().AddOperation(&o)

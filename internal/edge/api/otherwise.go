@@ -66,6 +66,8 @@ func otherwiseWords(d *store.Decision, purpose policy.Purpose, known bool) strin
 		}
 	}
 	switch {
+	case d.Action == intent.Refused:
+		return "Nothing is held by it: the same request, with the same idempotency key or another, is decided anew, and made if the rule lets it through by then."
 	case d.Mode == policy.Monitor:
 		return "Repeats are only monitored here and sent all the same; enforced, a request with " + fields + " would be another message."
 	case d.Action == intent.Allow:

@@ -29,7 +29,10 @@ type faultRow struct {
 var faults = []faultRow{
 	{fault.Invalid, http.StatusBadRequest, "The request is not valid", false},
 	{fault.Unauthenticated, http.StatusUnauthorized, "No valid API key", false},
+	{fault.Funds, http.StatusPaymentRequired, "The message cannot be paid", false},
 	{fault.Scope, http.StatusForbidden, "The API key may not do this", false},
+	{fault.Team, http.StatusForbidden, "The API key does not reach this destination", false},
+	{fault.Sender, http.StatusForbidden, "The sender may not be used", false},
 	{fault.NotFound, http.StatusNotFound, "There is no such thing", false},
 	{methodNotAllowed, http.StatusMethodNotAllowed, "Not a method of this resource", false},
 	{fault.InProgress, http.StatusConflict, "The same request is being worked on", true},
@@ -37,6 +40,7 @@ var faults = []faultRow{
 	{fault.TooLarge, http.StatusRequestEntityTooLarge, "The body is too large", false},
 	{fault.MediaType, http.StatusUnsupportedMediaType, "The body is not JSON", false},
 	{fault.IdempotencyMismatch, http.StatusUnprocessableEntity, "The idempotency key belongs to another request", false},
+	{fault.Limit, http.StatusTooManyRequests, "More than may be spent", false},
 	{fault.Storm, http.StatusTooManyRequests, "The same message is asked for too often", true},
 	{fault.Unavailable, http.StatusServiceUnavailable, "Not available at the moment", true},
 	{fault.Internal, http.StatusInternalServerError, "A defect of the gateway", false},
@@ -64,6 +68,8 @@ type Problem struct {
 	Code      string         `json:"code" doc:"What kind of problem this is, for programs. More may be added: accept unknown ones."`
 	Retryable bool           `json:"retryable" doc:"Whether the same request may succeed later, unchanged."`
 	Message   *ProblemAbout  `json:"message,omitempty" doc:"The message that exists and is the answer to all such requests."`
+	Decision  *ProblemReason `json:"decision,omitempty" doc:"The record of a refusal by a rule. Nothing was reserved: neither the intent nor the idempotency key."`
+	Guards    []GuardView    `json:"guards,omitempty" doc:"What the rules beside deduplication said, in their order, up to the one that refused."`
 	Errors    []ProblemField `json:"errors,omitempty" doc:"One entry for each wrong field."`
 
 	headers http.Header

@@ -37,6 +37,10 @@ func (a *API) submit(w http.ResponseWriter, r *http.Request) {
 		writeProblem(w, err)
 		return
 	}
+	if p := refusal(&got); p != nil {
+		writeProblem(w, p)
+		return
+	}
 	buf.out = appendAnswer(buf.out[:0], &got)
 	writeAnswer(w, &got, buf.out)
 	if got.Awaited() && gotOut(w, r) {

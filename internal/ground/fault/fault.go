@@ -23,6 +23,10 @@ const (
 	State               Code = "state"                // the thing's state does not permit this
 	TooLarge            Code = "too_large"            // the body is over the limit
 	MediaType           Code = "media_type"           // the body is not JSON
+	Team                Code = "team"                 // the API key reaches the team's own numbers alone
+	Sender              Code = "sender"               // the sender is not the tenant's to use
+	Limit               Code = "limit"                // more than a tenant may spend before somebody has looked at it
+	Funds               Code = "funds"                // it cannot be paid
 	Storm               Code = "storm"                // the same thing is asked for far too often
 	Unavailable         Code = "unavailable"          // the store cannot be reached, or the queue is full
 	Internal            Code = "internal"             // a defect of the gateway
