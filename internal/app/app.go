@@ -8,14 +8,13 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/einmal/einmal/internal/edge/api"
 	"github.com/einmal/einmal/internal/engine/control"
 	"github.com/einmal/einmal/internal/engine/dispatch"
+	"github.com/einmal/einmal/internal/engine/intake"
 	"github.com/einmal/einmal/internal/engine/outbound"
 	"github.com/einmal/einmal/internal/engine/receipt"
 	"github.com/einmal/einmal/internal/engine/relay"
@@ -27,12 +26,8 @@ import (
 	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/ground/secret"
 	"github.com/einmal/einmal/internal/ground/telemetry"
-	"github.com/einmal/einmal/internal/provider"
-	"github.com/einmal/einmal/internal/provider/simulator"
-	"github.com/einmal/einmal/internal/provider/smpp"
 	"github.com/einmal/einmal/internal/store"
 	"github.com/einmal/einmal/internal/store/mark"
-	"github.com/einmal/einmal/internal/store/sqlstore"
 )
 
 // App is a gateway. It is started once and stopped once.
@@ -54,10 +49,10 @@ type App struct {
 	tenant   ident.Partition
 	adminKey string
 
-	centre     *simulator.Server // nil: the connection is no simulator
-	carrier    *smpp.Provider
+	lines      *lines
+	dispatched *dispatch.Metrics
+	intake     *intake.Metrics
 	outbound   *outbound.Service
-	dispatch   *dispatch.Dispatcher
 	sweeper    *dispatch.Sweeper
 	news       *settle.Queue
 	receipts   *receipt.Worker
@@ -70,21 +65,11 @@ type App struct {
 	listener   net.Listener
 	served     chan error
 	ready      atomic.Bool
-	simulated  bool
-	connection numbered
-}
-
-// numbered is the connection with its immutable numbers.
-type numbered struct {
-	name      string
-	id, space int64
-	cfg       Connection
-	reader    provider.Reader
 }
 
 // New returns a gateway that does nothing until it is started.
 func New(c Config, log *slog.Logger) *App {
-	return &App{cfg: c, log: log, metrics: telemetry.NewMetrics(), node: ident.NewNode(), served: make(chan error, 1)}
+	return &App{cfg: c, log: log, metrics: telemetry.NewMetrics(), node: ident.NewNode(), served: make(chan error, 1), lines: newLines()}
 }
 
 // Addr is where it listens.
@@ -99,8 +84,8 @@ func (a *App) Mark() string { return a.markPath }
 // Held says why traffic waits since the start; "": it does not.
 func (a *App) Held() string { return a.why }
 
-// Simulated says that messages go to a simulator.
-func (a *App) Simulated() bool { return a.simulated }
+// Simulated says that messages go to simulators alone.
+func (a *App) Simulated() bool { return a.lines.allSimulated() }
 
 // PolicyInForce names the policy under which this node decides, as far as it knows.
 func (a *App) PolicyInForce() string { return a.outbound.PolicyInForce() }
@@ -111,7 +96,7 @@ func (a *App) Failed() <-chan error { return a.served }
 // Start brings everything up. After an error nothing is left running.
 func (a *App) Start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		a.openFolder, a.openStore, a.openConnection, a.buildFlows, a.listen, a.startFlows,
+		a.openFolder, a.openStore, a.buildFlows, a.openLines, a.listen, a.startFlows,
 	} {
 		if err := step(ctx); err != nil {
 			return errors.Join(err, a.abandon())
@@ -119,80 +104,6 @@ func (a *App) Start(ctx context.Context) error {
 	}
 	a.ready.Store(true)
 	return nil
-}
-
-func (a *App) openFolder(context.Context) (err error) {
-	a.lock, err = lockFolder(a.cfg.Data)
-	return err
-}
-
-func (a *App) openStore(ctx context.Context) (err error) {
-	retries := a.metrics.Counter("store_retries_total", "Transactions that were made again, by the class of the error.", "class")
-	count := func(c sqlstore.Class) { retries.WithLabelValues(c.String()).Inc() }
-	if a.store, err = OpenStore(ctx, a.cfg, a.log, count); err != nil {
-		return err
-	}
-	a.hub = watch.New(watch.Config{Store: a.store, Log: a.log})
-	a.store = watch.Store{Store: a.store, Hub: a.hub}
-	if err := a.openKeys(ctx); err != nil {
-		return err
-	}
-	if err := checkSealing(ctx, a.store, a.sealer, keysFolder(a.cfg)); err != nil {
-		return err
-	}
-	if a.tenant, err = a.store.EnsureTenant(ctx, "default"); err != nil {
-		return err
-	}
-	a.adminKey, err = ensureAdminKey(ctx, a.store, a.identity, a.tenant, a.cfg.Data)
-	return err
-}
-
-// firstKeys is noted before the keys of a new store are made: a first start that was killed is no store that is gone.
-const firstKeys = "first_keys"
-
-// openKeys opens the keys, makes those of a new store, and has the store watched.
-func (a *App) openKeys(ctx context.Context) error {
-	keys := keysFolder(a.cfg)
-	if err := refuseLostKeys(ctx, a.store, keys); err != nil {
-		return err
-	}
-	known, err := a.store.Meta(ctx, "identity_check")
-	if a.fresh = known == ""; err == nil && a.fresh && len(secret.Missing(keys)) > 0 {
-		_, err = a.store.EnsureMeta(ctx, firstKeys, "made")
-	}
-	if err != nil {
-		return err
-	}
-	made, err := a.store.Meta(ctx, firstKeys)
-	if err != nil {
-		return err
-	}
-	folder, err := secret.OpenFolder(keys)
-	if err != nil {
-		return err
-	}
-	a.identity, a.sealer = secret.NewIdentity(folder.Identity), secret.NewSealer(folder.Sealing, a.store)
-	return a.watch(ctx, a.fresh && made == "")
-}
-
-// refuseLostKeys keeps new keys from being made for a store that has its own somewhere else.
-func refuseLostKeys(ctx context.Context, s store.Registry, keys string) error {
-	known, err := s.Meta(ctx, "identity_check")
-	if missing := secret.Missing(keys); err == nil && known != "" && len(missing) > 0 {
-		err = fmt.Errorf("the store has its keys and %s does not hold %s: bring back the folder that belongs to this store, or for another node copy that of the first",
-			keys, strings.Join(missing, " and "))
-	}
-	return err
-}
-
-// checkSealing refuses to work with another sealing key than the store's: nothing that is stored could be opened,
-// and what waits to be sent could not be sent.
-func checkSealing(ctx context.Context, s store.Registry, sealer *secret.Sealer, keys string) error {
-	known, err := s.EnsureMeta(ctx, "sealing_check", sealer.Check())
-	if err == nil && known != sealer.Check() {
-		err = fmt.Errorf("the store was sealed under another key than %s: put that key back", filepath.Join(keys, secret.SealingFile))
-	}
-	return err
 }
 
 // listen takes the address before the flows start, so that a port that is in use is told at once.
@@ -218,10 +129,9 @@ func (a *App) startFlows(ctx context.Context) error {
 	a.sweeper.Start(background)
 	a.janitor.start(background)
 	a.restore.Start(background)
-	if err := a.carrier.Start(background, a.door()); err != nil {
+	if err := a.startLines(background); err != nil {
 		return err
 	}
-	a.dispatch.Start(background)
 	go func() {
 		if err := a.server.Serve(a.listener); !errors.Is(err, http.ErrServerClosed) {
 			a.served <- err
@@ -251,7 +161,7 @@ func (a *App) Stop(ctx context.Context) error {
 	err := a.stopServing(ctx)
 	a.control.Stop()
 	a.outbound.Close()
-	err = errors.Join(err, a.dispatch.Stop(ctx), a.receipts.Stop(ctx))
+	err = errors.Join(err, a.stopLines(ctx), a.receipts.Stop(ctx))
 	a.sweeper.Stop()
 	a.janitor.stop()
 	a.restore.Stop()
@@ -283,9 +193,7 @@ func (a *App) abandon() error {
 	if a.news != nil {
 		a.news.Close()
 	}
-	if a.centre != nil {
-		errs = append(errs, a.centre.Close())
-	}
+	errs = append(errs, a.lines.closeCentres())
 	if a.store != nil {
 		errs = append(errs, a.store.Close())
 	}

@@ -24,27 +24,39 @@ const (
 // gauges are what is read when the metrics are scraped. Counts are of the whole store, the same on every node. Without
 // the store they are left out: an old number would look like a new one.
 type gauges struct {
-	store      store.Backlogs
-	connection int64
-	status     func() string // provider.Provider.Status
-	held       func() bool
-	log        *slog.Logger
-	now        func() time.Time
+	store store.Backlogs
+	lines func() []gauged
+	held  func() bool
+	log   *slog.Logger
+	now   func() time.Time
 
 	bound, heldBack, pending, awaited, unknown, exceptions *prometheus.Desc
 
 	mu      sync.Mutex
 	counted time.Time // when it was tried last; zero: never
-	last    *store.Backlog
+	last    []counts  // nil: the store does not give any
 }
 
-func newGauges(s store.Backlogs, connection int64, name string, status func() string, held func() bool, log *slog.Logger) *gauges {
-	of := prometheus.Labels{"connection": name}
+// gauged is a connection as the gauges see it.
+type gauged struct {
+	id     int64
+	name   string
+	status string // provider.Provider.Status
+}
+
+// counts are what waits for one connection, with what waits for all of them.
+type counts struct {
+	connection string
+	store.Backlog
+}
+
+func newGauges(s store.Backlogs, lines func() []gauged, held func() bool, log *slog.Logger) *gauges {
+	of := []string{"connection"}
 	return &gauges{
-		store: s, connection: connection, status: status, held: held, log: log, now: time.Now,
-		bound:      prometheus.NewDesc("einmal_connection_bound", "1: the node is bound, and messages can leave.", nil, of),
+		store: s, lines: lines, held: held, log: log, now: time.Now,
+		bound:      prometheus.NewDesc("einmal_connection_bound", "1: the node is bound, and messages can leave.", of, nil),
 		heldBack:   prometheus.NewDesc("einmal_traffic_held", "1: the store went back in time, and traffic waits for einmal restored.", nil, nil),
-		pending:    prometheus.NewDesc("einmal_messages_pending", "Messages that wait to be sent, counted up to 10000 in each lane.", []string{"lane"}, of),
+		pending:    prometheus.NewDesc("einmal_messages_pending", "Messages that wait to be sent, counted up to 10000 in each lane.", append(of, "lane"), nil),
 		awaited:    prometheus.NewDesc("einmal_messages_awaiting_receipt", "Messages that were handed over and may still get a receipt, counted up to 10000.", nil, nil),
 		unknown:    prometheus.NewDesc("einmal_messages_unknown", "Messages of einmal_messages_awaiting_receipt whose outcome is unknown.", nil, nil),
 		exceptions: prometheus.NewDesc("einmal_exceptions_open", "Exceptions that wait for a person, counted up to 10000.", nil, nil),
@@ -63,22 +75,27 @@ func (g *gauges) Collect(to chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
-	gauge(g.bound, oneIf(g.status() == "bound"))
+	for _, l := range g.lines() {
+		gauge(g.bound, oneIf(l.status == statusBound), l.name)
+	}
 	gauge(g.heldBack, oneIf(g.held()))
-	b := g.count()
-	if b == nil {
+	all := g.count()
+	if len(all) == 0 {
 		return
 	}
-	for lane, n := range b.Pending {
-		gauge(g.pending, float64(n), flow.LaneName(lane))
+	for _, c := range all {
+		for lane, n := range c.Pending {
+			gauge(g.pending, float64(n), c.connection, flow.LaneName(lane))
+		}
 	}
+	b := all[0] // what is no connection's is counted with each
 	gauge(g.awaited, float64(b.Awaited))
 	gauge(g.unknown, float64(b.Unknown))
 	gauge(g.exceptions, float64(b.Exceptions))
 }
 
 // count returns counts that are not too old; nil: the store does not give any.
-func (g *gauges) count() *store.Backlog {
+func (g *gauges) count() []counts {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !g.counted.IsZero() && g.now().Sub(g.counted) < countEvery {
@@ -86,13 +103,22 @@ func (g *gauges) count() *store.Backlog {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), countWithin)
 	defer cancel()
-	b, err := g.store.Backlog(ctx, g.connection, countedTo)
-	if g.counted, g.last = g.now(), &b; err != nil {
-		g.last = nil
-		g.log.Warn("what waits could not be counted, and is missing from the metrics", "error", err)
+	g.counted, g.last = g.now(), nil
+	var all []counts
+	for _, l := range g.lines() {
+		b, err := g.store.Backlog(ctx, l.id, countedTo)
+		if err != nil {
+			g.log.Warn("what waits could not be counted, and is missing from the metrics", "error", err)
+			return nil
+		}
+		all = append(all, counts{l.name, b})
 	}
+	g.last = all
 	return g.last
 }
+
+// statusBound is provider.Provider.Status of a connection over which messages can leave.
+const statusBound = "bound"
 
 func oneIf(b bool) float64 {
 	if b {

@@ -28,7 +28,7 @@ func (c *counting) Backlog(_ context.Context, _ int64, most int) (store.Backlog,
 // is missing, and the rest is not.
 func TestGaugesCountOnceInAWhile(t *testing.T) {
 	s, status, now := &counting{}, "bound", time.Unix(1, 0)
-	g := newGauges(s, 1, "carrier", func() string { return status }, func() bool { return false }, slog.New(slog.DiscardHandler))
+	g := newGauges(s, func() []gauged { return []gauged{{1, "carrier", status}} }, func() bool { return false }, slog.New(slog.DiscardHandler))
 	metrics := telemetry.NewMetrics()
 	metrics.Register(g)
 	g.now = func() time.Time { return now }

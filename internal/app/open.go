@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"path/filepath"
 
@@ -69,12 +68,4 @@ func (c Config) StoreName() string {
 		return "sqlite"
 	}
 	return "postgres"
-}
-
-// one is the connection that this release uses.
-func (c Config) one() (name string, k Connection, err error) {
-	for name, k = range c.Connections {
-		return name, k, nil
-	}
-	return "", Connection{}, fmt.Errorf("no connection is configured")
 }

@@ -15,8 +15,8 @@ import (
 // rules are the gateway's, with its default times.
 func (e *engine) rules() store.Rules {
 	return store.Rules{
-		Correlate: evidence.Correlate, Profiles: map[int64]evidence.Profile{e.connection: {}},
-		Grace: 15 * time.Minute, LookBack: 72 * time.Hour,
+		Correlate: evidence.Correlate,
+		Grace:     15 * time.Minute, LookBack: 72 * time.Hour,
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/einmal/einmal/internal/app"
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/domain/request"
+	"github.com/einmal/einmal/internal/domain/route"
 	"github.com/einmal/einmal/internal/engine/outbound"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
@@ -61,8 +62,11 @@ func (e *engine) build(ctx context.Context, c app.Config, brought store.PolicyVe
 	e.identity, e.sealer = secret.NewIdentity(keys.Identity), secret.NewSealer(keys.Sealing, e.store)
 	e.outbound = outbound.New(outbound.Config{
 		Store: e.store, Identity: e.identity, Sealer: e.sealer, Clock: clock.System{}, Sender: "SHOP",
-		Policy:     brought,
-		Connection: outbound.Connection{ID: e.connection}, Batch: app.Batching(c), Log: slog.New(slog.DiscardHandler),
+		Policy:    brought,
+		Simulated: func(int64) bool { return false },
+		Route: func(context.Context, route.Question) (outbound.Connection, error) {
+			return outbound.Connection{ID: e.connection}, nil
+		}, Batch: app.Batching(c), Log: slog.New(slog.DiscardHandler),
 	})
 	return e.outbound.Start(ctx)
 }

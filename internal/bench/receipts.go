@@ -194,9 +194,10 @@ func (e *engine) startReceipts(ctx context.Context) *receiptWorks {
 	log, metrics := slog.New(slog.DiscardHandler), telemetry.NewMetrics()
 	w := &receiptWorks{news: settle.New(e.store, e.rules())}
 	w.store = &counting{Store: e.store, news: w.news}
+	known := map[int64]receipt.Connection{e.connection: {Name: "carrier", IDSpace: e.space}}
 	w.worker = receipt.New(receipt.Config{
 		Store: w.store, Rules: e.rules(), Log: log, Metrics: receipt.NewMetrics(metrics),
-		Connections: map[int64]receipt.Connection{e.connection: {Name: "carrier", IDSpace: e.space}},
+		Connections: func() map[int64]receipt.Connection { return known },
 	})
 	w.door = intake.New(intake.Config{
 		Connection: e.connection, IDSpace: e.space, Name: "carrier", Tenant: e.tenant, Sealer: e.sealer, Log: e.store, Clock: clock.System{},

@@ -129,14 +129,15 @@ func (g *gateway) note() {
 func (g *gateway) startNode(ctx context.Context) (stop func()) {
 	metrics, log, set := telemetry.NewMetrics(), slog.New(slog.DiscardHandler), g.set
 	sealer := secret.NewSealer([32]byte{1}, g.store)
-	redactor := &receipt.Redactor{Sealer: sealer, Readers: map[int64]provider.Reader{g.conn: smpp.Reader{}}}
+	redactor := &receipt.Redactor{Sealer: sealer, Readers: func(int64) provider.Reader { return smpp.Reader{} }}
 	rules := store.Rules{Correlate: evidence.Correlate, Grace: set.grace, LookBack: time.Hour, Redact: redactor.Redact}
 	_, space, err := g.store.EnsureConnection(ctx, "simulator", "")
 	must(g, err)
 	events := relay.New(relay.Config{Store: g.store, Log: log, Metrics: relay.NewMetrics(metrics)})
+	known := map[int64]receipt.Connection{g.conn: {Name: "simulator", EchoesReference: set.echo, Simulated: true}}
 	receipts := receipt.New(receipt.Config{
 		Store: g.store, Rules: rules, Every: set.every, Committed: g.note, Log: log, Metrics: receipt.NewMetrics(metrics),
-		Connections: map[int64]receipt.Connection{g.conn: {Name: "simulator", EchoesReference: set.echo, Simulated: true}},
+		Connections: func() map[int64]receipt.Connection { return known },
 	})
 	door := intake.New(intake.Config{
 		Connection: g.conn, IDSpace: space, Name: "simulator", Tenant: g.tenant, Sealer: sealer, Log: g.store,
@@ -182,7 +183,8 @@ func (g *gateway) submission(event, to string) store.Submission {
 	}
 	r.Keys.Intent = identityKey(intent.KeyForm(r.Purpose, r))
 	r.TextKey = identityKey(intent.TextForm(r, event))
-	return store.Submission{Request: r, Connection: g.conn, Flow: g.flow, Content: []byte("Hello " + event), Caller: "test"}
+	r.Connection = g.conn
+	return store.Submission{Request: r, Flow: g.flow, Content: []byte("Hello " + event), Caller: "test"}
 }
 
 // send has intents decided and tells the dispatcher.

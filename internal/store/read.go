@@ -142,8 +142,9 @@ type Reader interface {
 
 // FeedEvent is an event with its place in the tenant's feed.
 type FeedEvent struct {
-	Seq     int64
-	Message ident.Message
+	Seq        int64
+	Message    ident.Message
+	Connection int64 // that was chosen for the message
 	evidence.Event
 }
 

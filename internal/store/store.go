@@ -56,8 +56,7 @@ type Store interface {
 // Submission is a request with what is stored if it is allowed.
 type Submission struct {
 	*intent.Request
-	Connection int64 // immutable number of the connection that was chosen
-	Flow       int64 // immutable number of the flow (Registry.EnsureFlow)
+	Flow int64 // immutable number of the flow (Registry.EnsureFlow)
 	// ReceiptTime is how long after the validity receipts may come on that connection; 0: evidence.ReceiptTime.
 	ReceiptTime time.Duration
 	Content     []byte // sealed Content of the message
@@ -228,8 +227,8 @@ type Settled struct {
 // Rules are the pure functions that Settle runs between reading and writing.
 type Rules struct {
 	Correlate func(r *evidence.ReceiptFacts, byID, byReference []evidence.Candidate) evidence.Match
-	// Profiles are what is declared of each connection's receipts, by its number. None: nothing is.
-	Profiles map[int64]evidence.Profile
+	// Profiles gives what is declared of a connection's receipts, by its number. Nil: nothing is, of any.
+	Profiles func(connection int64) evidence.Profile
 	// Grace is how long a receipt waits for its message id to become known.
 	Grace time.Duration
 	// LookBack is how far back an attempt without an answer is looked for, to pair it with a receipt.
@@ -238,6 +237,14 @@ type Rules struct {
 	// of messages of kind authentication alone, and what it returns replaces the payload in the log (D15).
 	// Nothing quoted: it returns nil.
 	Redact func(r *LoggedReceipt) ([]byte, error)
+}
+
+// Profile is what is declared of a connection's receipts.
+func (r Rules) Profile(connection int64) (p evidence.Profile) {
+	if r.Profiles != nil {
+		p = r.Profiles(connection)
+	}
+	return p
 }
 
 // Settler takes in what is learned.

@@ -113,7 +113,7 @@ func allow(r *Request, f *Facts, class Class, reason Reason, compared match) Res
 		d.Explanation = explainAllow(r.supposed(), reason, compared, f.Now)
 		return refuse(d, r, asked, refusal)
 	}
-	d.Message, d.Guards = Snapshot{ID: r.Message, State: message.Pending}, asked
+	d.Message, d.Guards = Snapshot{ID: r.Message, Connection: r.Connection, State: message.Pending}, asked
 	d.WindowEnds = WindowBound(r.Purpose.Window, f.Now)
 	d.Explanation = explainAllow(r, reason, compared, f.Now)
 	return admit(r, f, d)
@@ -122,7 +122,7 @@ func allow(r *Request, f *Facts, class Class, reason Reason, compared match) Res
 // admit reserves the keys of a message that is made.
 func admit(r *Request, f *Facts, d Decision) Result {
 	h := &Holder{Ends: d.WindowEnds, Message: MessageFacts{
-		ID: r.Message, State: message.Pending, Since: f.Now, TextKey: r.TextKey,
+		ID: r.Message, Connection: r.Connection, State: message.Pending, Since: f.Now, TextKey: r.TextKey,
 		EventBound: r.Purpose.Window.EventBound(),
 	}}
 	res := Result{Kind: Decided, Decision: d}
@@ -169,7 +169,7 @@ func suppress(r *Request, f *Facts, held match, sameText, sent bool) Decision {
 		class, reason = ControlledRetry, ReasonRetryNotPermitted
 	}
 	d := begin(r, f, held.purpose, Suppress, class, reason)
-	d.Message = Snapshot{ID: m.ID, State: m.State, Delivery: m.Delivery, Attempts: m.Attempts}
+	d.Message = Snapshot{ID: m.ID, Connection: m.Connection, State: m.State, Delivery: m.Delivery, Attempts: m.Attempts}
 	d.SameText = &sameText
 	d.compare(r, held)
 	if f.Now < held.Ends {
@@ -185,7 +185,7 @@ func suppress(r *Request, f *Facts, held match, sameText, sent bool) Decision {
 // repeats is a message, which has a decision of its own (I11).
 func (d *Decision) letThrough(r *Request) {
 	d.Would, d.Action = d.Action, Allow
-	d.Message = Snapshot{ID: r.Message, State: message.Pending}
+	d.Message = Snapshot{ID: r.Message, Connection: r.Connection, State: message.Pending}
 }
 
 func begin(r *Request, f *Facts, p policy.Purpose, a Action, c Class, why Reason) Decision {

@@ -93,10 +93,11 @@ type Decision struct {
 // Snapshot is what a decision's answer says of a message. It is stored with the decision, so that a replay
 // gives the same body again.
 type Snapshot struct {
-	ID       ident.Message
-	State    message.State
-	Delivery string // reported delivery; empty: nothing reported
-	Attempts int
+	ID         ident.Message
+	Connection int64 // that was chosen for it
+	State      message.State
+	Delivery   string // reported delivery; empty: nothing reported
+	Attempts   int
 }
 
 // Kind tells a decision of its own from the other answers: those that an idempotency key gives before one, and those

@@ -37,6 +37,7 @@ type Holder struct {
 // MessageFacts is what a decision has to know of an existing message.
 type MessageFacts struct {
 	ID          ident.Message
+	Connection  int64 // that was chosen for it
 	State       message.State
 	Since       clock.Micros // when it took that state
 	Final       bool

@@ -45,6 +45,7 @@ type Request struct {
 	Sender        string
 	Template      Template
 	CorrelationID string
+	Connection    int64 // immutable number of the connection that was chosen for it
 
 	Keys        Keys
 	TextKey     Key

@@ -38,6 +38,6 @@ func (res *Result) awaitAnswer(r *Request, f *Facts) {
 		return
 	}
 	res.hold(f, r.Keys.Unanswered, &Holder{Ends: WindowBound(r.Purpose.Window, f.Now), Message: MessageFacts{
-		ID: r.Message, State: message.Pending, Since: f.Now, TextKey: r.TextKey,
+		ID: r.Message, Connection: r.Connection, State: message.Pending, Since: f.Now, TextKey: r.TextKey,
 	}})
 }

@@ -74,7 +74,7 @@ func (c *checker) purpose(by Caller, p *policy.Policy) {
 	}
 }
 
-func (c *checker) text(g Gateway) {
+func (c *checker) text(l Limits) {
 	switch {
 	case c.m.Text == "":
 		c.wrong.Add("#/text", "write the text of the message")
@@ -83,26 +83,26 @@ func (c *checker) text(g Gateway) {
 		return
 	}
 	var err error
-	if c.Text, err = gsm.Split(c.m.Text, g.Bits); err != nil {
+	if c.Text, err = gsm.Split(c.m.Text, l.Bits); err != nil {
 		c.wrong.Add("#/text", "write text that can be sent by SMS")
 		return
 	}
-	if needs := len(c.Text.Parts); needs > g.MostParts {
+	if needs := len(c.Text.Parts); needs > l.MostParts {
 		c.wrong.Add("#/text", "it needs %d parts, and at most %d may be sent: %d characters of the GSM alphabet, or %d if any other is among them",
-			needs, g.MostParts, g.room(gsm.CodingDefault), g.room(gsm.CodingUCS2))
+			needs, l.MostParts, l.room(gsm.CodingDefault), l.room(gsm.CodingUCS2))
 	}
 }
 
 // room is how many characters of one unit a text has room for.
-func (g Gateway) room(coding uint8) int {
-	bits, width := g.Bits, 1
-	if g.MostParts == 1 {
+func (l Limits) room(coding uint8) int {
+	bits, width := l.Bits, 1
+	if l.MostParts == 1 {
 		bits = 0
 	}
 	if coding == gsm.CodingUCS2 {
 		width = 2
 	}
-	return g.MostParts * gsm.Capacity(coding, bits) / width
+	return l.MostParts * gsm.Capacity(coding, bits) / width
 }
 
 func (c *checker) names() {

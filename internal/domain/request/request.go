@@ -43,8 +43,15 @@ type Gateway struct {
 	// RefuseUnassigned refuses destinations of ranges that their country has not given out, as far as this release
 	// knows. Accepting them is the default: number plans grow faster than their descriptions.
 	RefuseUnassigned bool
-	MostParts        int               // that a text may have
-	Bits             gsm.ReferenceBits // that each part of a long one has to spare
+	// Limits says how long a text may be that is sent like this: that depends on where it is sent. Of what is wrong
+	// with the request it is given nothing.
+	Limits func(*Checked) Limits
+}
+
+// Limits are those of a text.
+type Limits struct {
+	MostParts int               // that it may have
+	Bits      gsm.ReferenceBits // that each part of a long one has to spare
 }
 
 // Checked is a request whose members are right.
@@ -68,7 +75,7 @@ func (m *Members) Check(by Caller, p *policy.Policy, g Gateway) (Checked, Wrong)
 	c.destination(p.Region, g.RefuseUnassigned)
 	c.sender(g.Sender)
 	c.purpose(by, p)
-	c.text(g)
+	c.text(g.Limits(&c.Checked))
 	c.names()
 	c.validity()
 	c.metadata()

@@ -28,7 +28,7 @@ func TestNothingRepeatsAValue(t *testing.T) {
 		CorrelationID: strings.Repeat(secret, 20), Metadata: map[string]string{strings.Repeat(secret, 10): secret},
 	}
 	m.Event.ID, m.Template.Version = secret+"\u200b", strings.Repeat(secret, 20)
-	_, wrong := m.Check(Caller{}, policy.Builtin(), Gateway{MostParts: DefaultMostParts, Bits: gsm.Reference8})
+	_, wrong := m.Check(Caller{}, policy.Builtin(), Gateway{Limits: func(*Checked) Limits { return Limits{DefaultMostParts, gsm.Reference8} }})
 	if len(wrong) != 9 {
 		t.Errorf("%d mistakes: %v", len(wrong), wrong)
 	}

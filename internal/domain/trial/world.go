@@ -49,7 +49,9 @@ const (
 )
 
 // gateway is as one is that nobody has set up otherwise.
-var gateway = request.Gateway{Sender: defaultSender, MostParts: request.DefaultMostParts, Bits: gsm.Reference8}
+var gateway = request.Gateway{Sender: defaultSender, Limits: func(*request.Checked) request.Limits {
+	return request.Limits{MostParts: request.DefaultMostParts, Bits: gsm.Reference8}
+}}
 
 // key is a keyed hash without a key: nothing here is secret, and every run is the same.
 func key(form []byte) intent.Key {

@@ -36,13 +36,13 @@ type Config struct {
 	Clock    clock.Clock // ages looked-up keys, and nothing else
 	// Ready says what keeps the gateway from working; the text of a fault is shown to whoever asks.
 	Ready func(context.Context) error
-	// Simulated says that messages go to a simulator; everything that is shown says so, too.
-	Simulated bool
-	// DeliveredMeans is what is declared of the word "delivered", by the connections' numbers.
-	DeliveredMeans map[int64]string
-	// Phones are the simulated carrier's handsets; nil: it is no simulated one. They are shown to keys of the
-	// tenant Installation alone.
-	Phones       provider.Phones
+	// Simulated says that messages of a connection go to a simulator; everything that is shown says so, too.
+	Simulated func(connection int64) bool
+	// DeliveredMeans is what is declared of the word "delivered" on a connection.
+	DeliveredMeans func(connection int64) string
+	// Phones are the handsets of simulated carriers; nil: there is none. They are shown to keys of the tenant
+	// Installation alone.
+	Phones       func() provider.Phones
 	Installation ident.Partition
 	Metrics      *telemetry.Metrics
 	Log          *slog.Logger

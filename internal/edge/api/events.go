@@ -53,6 +53,6 @@ func (a *API) feedView(e *store.FeedEvent) FeedView {
 	return FeedView{
 		Seq: e.Seq, Message: e.Message.String(), N: int(e.N), At: at(e.At), Kind: string(e.Kind),
 		From: orNull(e.From.String()), State: e.To.String(), Attempt: int(e.Attempt), Part: int(e.Part),
-		Receipt: orNull(e.Receipt.String()), Detail: e.Detail, Channel: "sms", Simulated: a.cfg.Simulated,
+		Receipt: orNull(e.Receipt.String()), Detail: e.Detail, Channel: "sms", Simulated: a.cfg.Simulated(e.Connection),
 	}
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/ground/secret"
 	"github.com/einmal/einmal/internal/ground/telemetry"
+	"github.com/einmal/einmal/internal/provider"
 	"github.com/einmal/einmal/internal/store"
 )
 
@@ -332,7 +333,7 @@ func newWorld(t *testing.T) *world {
 	w.outbound.answer = outbound.Answer{Result: intent.Result{Kind: intent.Decided, Decision: sampleDecision()}, Simulated: true, Parts: 1, Encoding: outbound.GSM7}
 	w.api = New(Config{
 		Store: w.store, Outbound: w.outbound, Watch: w.watch, Contents: fakeContents{}, Identity: identity, Clock: w.clock,
-		Ready: func(context.Context) error { return w.notReady }, Simulated: true, Phones: w.phones, Installation: tenantA,
+		Ready: func(context.Context) error { return w.notReady }, Simulated: func(int64) bool { return true }, Phones: func() provider.Phones { return w.phones }, DeliveredMeans: func(int64) string { return "" }, Installation: tenantA,
 		Restore: w.restore, Held: w.restore.held.Load,
 		Resolver: w.resolver,
 		Metrics:  telemetry.NewMetrics(), Log: telemetry.NewLogger(w.log, telemetry.JSON, slog.LevelDebug),

@@ -45,13 +45,14 @@ func (a *API) getHandset(ctx context.Context, in *handsetIn) (handset.Messages, 
 }
 
 // errNoPhones answers where there is nothing to see, for whatever reason.
-var errNoPhones = fault.New(fault.NotFound, "there are no simulated handsets here: the connection leads to a carrier, or the key belongs to another tenant than the installation's own")
+var errNoPhones = fault.New(fault.NotFound, "there are no simulated handsets here: no connection is a simulator, or the key belongs to another tenant than the installation's own")
 
 func (a *API) phones(ctx context.Context) (provider.Phones, error) {
-	if a.cfg.Phones == nil || principalOf(ctx).Tenant != a.cfg.Installation {
+	phones := a.cfg.Phones()
+	if phones == nil || principalOf(ctx).Tenant != a.cfg.Installation {
 		return nil, errNoPhones
 	}
-	return a.cfg.Phones, nil
+	return phones, nil
 }
 
 type replyIn struct {
@@ -95,7 +96,7 @@ func readReply(contentType string, body []byte) (text, to string, err error) {
 
 // handsetPage is the page of a handset. It asks for no key itself: see handset.Page.
 func (a *API) handsetPage(w http.ResponseWriter, r *http.Request) {
-	if a.cfg.Phones == nil {
+	if a.cfg.Phones() == nil {
 		writeProblem(w, errNoPhones)
 		return
 	}

@@ -79,7 +79,7 @@ func TestAHandsetShowsWhatItReceived(t *testing.T) {
 	if strings.Contains(w.log.String(), "314159") {
 		t.Error("the code is in the log")
 	}
-	w.api.cfg.Phones = nil
+	w.api.cfg.Phones = func() provider.Phones { return nil }
 	for _, r := range []string{"GET /v1/handset/", "GET /handset/"} {
 		method, path, _ := strings.Cut(r, " ")
 		w.problem(w.call(method, path+number, w.admin, ""), 404, fault.NotFound)

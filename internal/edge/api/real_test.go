@@ -14,6 +14,7 @@ import (
 	"github.com/einmal/einmal/internal/domain/flow"
 	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/domain/policy"
+	"github.com/einmal/einmal/internal/domain/route"
 	"github.com/einmal/einmal/internal/engine/outbound"
 	"github.com/einmal/einmal/internal/engine/receipt"
 	"github.com/einmal/einmal/internal/engine/restore"
@@ -21,6 +22,7 @@ import (
 	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/ground/secret"
 	"github.com/einmal/einmal/internal/ground/telemetry"
+	"github.com/einmal/einmal/internal/provider"
 	"github.com/einmal/einmal/internal/store"
 	"github.com/einmal/einmal/internal/store/sqlite"
 )
@@ -45,8 +47,11 @@ func newHouse(t *testing.T) *house {
 	sealer := secret.NewSealer([secret.KeySize]byte{2}, st)
 	service := outbound.New(outbound.Config{
 		Store: st, Identity: identity, Sealer: sealer, Clock: clock.System{}, Log: discard,
-		Policy:     store.PolicyVersion{Name: "builtin", Version: policy.Builtin().Version, Source: policy.BuiltinSource()},
-		Connection: outbound.Connection{ID: h.conn, Simulated: true},
+		Policy: store.PolicyVersion{Name: "builtin", Version: policy.Builtin().Version, Source: policy.BuiltinSource()},
+		Route: func(context.Context, route.Question) (outbound.Connection, error) {
+			return outbound.Connection{ID: h.conn}, nil
+		},
+		Simulated: func(int64) bool { return true },
 	})
 	installation, err := st.EnsureTenant(ctx, "installation")
 	must(t, err)
@@ -59,9 +64,9 @@ func newHouse(t *testing.T) *house {
 	must(t, service.Start(ctx))
 	h.api = New(Config{
 		Store: st, Outbound: service, Contents: opener{outbound.NewContents(sealer)}, Identity: identity, Clock: clock.System{},
-		Ready: st.Ping, Simulated: true, Phones: phones, Installation: installation,
+		Ready: st.Ping, Simulated: func(int64) bool { return true }, DeliveredMeans: func(int64) string { return "" }, Phones: func() provider.Phones { return phones }, Installation: installation,
 		Restore: restore.New(restore.Config{Store: st, Log: discard}), Held: st.Held, Metrics: telemetry.NewMetrics(), Log: discard,
-		Resolver: receipt.NewResolver(receipt.ResolverConfig{Store: st, Rules: rules, Again: receipt.Again{Sealer: sealer}}),
+		Resolver: receipt.NewResolver(receipt.ResolverConfig{Store: st, Rules: rules, Again: receipt.Again{Sealer: sealer, Readers: func(int64) provider.Reader { return nil }}}),
 	})
 	return h
 }

@@ -86,6 +86,7 @@ type MessageView struct {
 	Simulated        bool              `json:"simulated"`
 	Decision         string            `json:"decision" doc:"The decision that made it."`
 	PolicyVersion    string            `json:"policy_version"`
+	Connection       string            `json:"connection" doc:"Over which it was to be sent when it was decided. An attempt names its own."`
 	DeduplicationKey string            `json:"deduplication_key" doc:"A keyed hash of the intent, in hexadecimal."`
 }
 
@@ -96,13 +97,13 @@ func (a *API) messageView(m *store.Message, names map[int64]string, metadata map
 		ReportedDelivery: orNull(m.Delivery()), Attempts: make([]AttemptView, 0, len(m.Attempts)),
 		Purpose: m.Purpose, To: masked(m.Destination, shown), Event: eventView(m.Event), Sender: m.Sender,
 		Template: templateView(m.Template), CorrelationID: m.CorrelationID, Metadata: metadata, Channel: "sms",
-		CreatedAt: at(m.CreatedAt), ValidUntil: at(m.ValidUntil), Simulated: a.cfg.Simulated,
-		Decision: m.Decision.String(), PolicyVersion: m.PolicyID, DeduplicationKey: hex.EncodeToString(m.IntentKey[:]),
+		CreatedAt: at(m.CreatedAt), ValidUntil: at(m.ValidUntil), Simulated: a.cfg.Simulated(m.Connection),
+		Decision: m.Decision.String(), PolicyVersion: m.PolicyID, Connection: names[m.Connection], DeduplicationKey: hex.EncodeToString(m.IntentKey[:]),
 	}
 	for i := range m.Attempts {
 		v.Attempts = append(v.Attempts, attemptView(&m.Attempts[i], names, shown))
 		if t := &m.Attempts[i]; t.Delivery == message.DeliveryDelivered {
-			v.Attempts[i].Means = a.cfg.DeliveredMeans[t.Connection]
+			v.Attempts[i].Means = a.cfg.DeliveredMeans(t.Connection)
 		}
 	}
 	return v

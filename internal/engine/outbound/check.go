@@ -1,10 +1,12 @@
 package outbound
 
 import (
+	"context"
 	"encoding/json"
 
 	"github.com/einmal/einmal/internal/domain/policy"
 	"github.com/einmal/einmal/internal/domain/request"
+	"github.com/einmal/einmal/internal/domain/route"
 	"github.com/einmal/einmal/internal/ground/fault"
 )
 
@@ -14,22 +16,31 @@ const MaxReason = 256
 // checked is a request whose fields are right, with what is stored of it.
 type checked struct {
 	request.Checked
-	text     cut
-	metadata []byte // JSON; nil: none
+	text       cut
+	connection Connection
+	metadata   []byte // JSON; nil: none
 }
 
 // check has every field looked at, and trims names.
-func (s *Service) check(sub *Submission, p *policy.Policy) (*checked, error) {
-	long := s.cfg.Connection.Long
-	c, wrong := sub.Check(sub.caller(), p, request.Gateway{
-		Sender: s.cfg.Sender, RefuseUnassigned: s.cfg.RefuseUnassigned, MostParts: long.most(), Bits: long.bits(),
-	})
+func (s *Service) check(ctx context.Context, sub *Submission, p *policy.Policy) (*checked, error) {
+	var to Connection
+	var nowhere error
+	limits := func(c *request.Checked) request.Limits {
+		to, nowhere = s.cfg.Route(ctx, route.Question{
+			Purpose: c.Purpose.Name, Tenant: sub.Tenant, Destination: c.To.E164(), Sender: c.Sender, Simulate: sub.Simulate,
+		})
+		return request.Limits{MostParts: to.Long.most(), Bits: to.Long.bits()}
+	}
+	c, wrong := sub.Check(sub.caller(), p, request.Gateway{Sender: s.cfg.Sender, RefuseUnassigned: s.cfg.RefuseUnassigned, Limits: limits})
 	if len(wrong) > 0 {
 		f := fault.New(fault.Invalid, "%d of the request's fields must be changed; nothing was reserved or sent", len(wrong))
 		f.Fields = wrong
 		return nil, f
 	}
-	out := &checked{Checked: c, text: long.cut(c.Text)}
+	if nowhere != nil {
+		return nil, nowhere
+	}
+	out := &checked{Checked: c, connection: to, text: to.Long.cut(c.Text)}
 	if len(sub.Metadata) > 0 {
 		out.metadata, _ = json.Marshal(sub.Metadata) // a map of strings: it cannot fail
 	}

@@ -84,7 +84,7 @@ func (m *memory) facts() *intent.Facts {
 		}
 		msg := m.messages[r.Owner]
 		f.Holders[k] = &intent.Holder{Ends: r.Ends, Message: intent.MessageFacts{
-			ID: r.Owner, State: msg.State, Since: msg.Since, Final: msg.Final, TextKey: msg.TextKey, EventBound: msg.Purpose.Window.EventBound(),
+			ID: r.Owner, Connection: msg.Submission.Connection, State: msg.State, Since: msg.Since, Final: msg.Final, TextKey: msg.TextKey, EventBound: msg.Purpose.Window.EventBound(),
 		}}
 	}
 	return f

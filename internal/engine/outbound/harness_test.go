@@ -18,6 +18,7 @@ import (
 
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/domain/request"
+	"github.com/einmal/einmal/internal/domain/route"
 	"github.com/einmal/einmal/internal/ground/batch"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/fault"
@@ -86,6 +87,11 @@ type bench struct {
 	metrics *prometheus.Registry
 }
 
+// always is the route of a gateway with one connection.
+func always(c Connection) func(context.Context, route.Question) (Connection, error) {
+	return func(context.Context, route.Question) (Connection, error) { return c, nil }
+}
+
 func newBench(t *testing.T, change ...func(*Config)) *bench {
 	t.Helper()
 	b := &bench{t: t, store: newMemory(), log: &lockedBuffer{}, metrics: prometheus.NewRegistry()}
@@ -93,7 +99,7 @@ func newBench(t *testing.T, change ...func(*Config)) *bench {
 		Store: b.store, Identity: secret.NewIdentity([secret.KeySize]byte{1}),
 		Sealer: secret.NewSealer([secret.KeySize]byte{2}, b.store),
 		Clock:  clock.NewManual(time.Unix(1_800_000_000, 0)), Policy: version(1, testPolicy),
-		Connection: Connection{ID: 7, Simulated: true}, Sender: "SHOP",
+		Route: always(Connection{ID: 7}), Simulated: func(int64) bool { return true }, Sender: "SHOP",
 		Wake: func() { b.woken.Add(1) }, Metrics: b.metrics,
 		Log: slog.New(slog.NewTextHandler(b.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}

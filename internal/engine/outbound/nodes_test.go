@@ -48,7 +48,7 @@ func twoNodes(t *testing.T, open func(*testing.T) [2]store.Store) (nodes [2]*Ser
 	for i, st := range stores {
 		nodes[i] = New(Config{
 			Store: st, Identity: secret.NewIdentity([secret.KeySize]byte{1}), Sealer: secret.NewSealer([secret.KeySize]byte{2}, st),
-			Clock: clock.System{}, Policy: version(1, testPolicy), Connection: Connection{ID: conn, Simulated: true}, Sender: "SHOP", Log: discard,
+			Clock: clock.System{}, Policy: version(1, testPolicy), Route: always(Connection{ID: conn}), Simulated: func(int64) bool { return true }, Sender: "SHOP", Log: discard,
 		})
 		t.Cleanup(nodes[i].Close)
 		if err := nodes[i].Start(bg); err != nil {

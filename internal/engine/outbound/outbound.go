@@ -16,6 +16,7 @@ import (
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/domain/phone"
 	"github.com/einmal/einmal/internal/domain/request"
+	"github.com/einmal/einmal/internal/domain/route"
 	"github.com/einmal/einmal/internal/ground/batch"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
@@ -38,7 +39,8 @@ type Submission struct {
 	Canonical map[string][]byte
 
 	request.Members
-	DryRun bool
+	DryRun   bool
+	Simulate bool // it must not reach a phone: the caller's key is one for tests
 	// Guards are what is known against the request, or for it, from what it came with, such as its API key.
 	Guards []intent.Guard
 
@@ -76,22 +78,24 @@ type Store interface {
 
 // Connection is where messages are sent.
 type Connection struct {
-	ID        int64 // immutable number (Registry.EnsureConnection)
-	Simulated bool
-	Long      Long
+	ID   int64 // immutable number (Registry.EnsureConnection)
+	Long Long
 	// ReceiptTime is how long after a message's validity receipts of it may come; 0: evidence.ReceiptTime.
 	ReceiptTime time.Duration
 }
 
 // Config is what a service works with.
 type Config struct {
-	Store      Store
-	Identity   *secret.Identity
-	Sealer     *secret.Sealer
-	Clock      clock.Clock         // chooses the day of a sealing key, and nothing else
-	Policy     store.PolicyVersion // what this node brings: the built-in policy, or a file
-	Connection Connection
-	Sender     string // of requests that name none; "": they must name one
+	Store    Store
+	Identity *secret.Identity
+	Sealer   *secret.Sealer
+	Clock    clock.Clock         // chooses the day of a sealing key, and nothing else
+	Policy   store.PolicyVersion // what this node brings: the built-in policy, or a file
+	// Route chooses where a message is sent. Its error is a fault, and refuses what is not decided yet.
+	Route func(context.Context, route.Question) (Connection, error)
+	// Simulated says whether a message that exists is a simulator's, by the number of its connection.
+	Simulated func(connection int64) bool
+	Sender    string // of requests that name none; "": they must name one
 	// RefuseUnassigned refuses destinations of ranges that their country has not given out, as far as this release
 	// knows. Accepting them is the default: number plans grow faster than their descriptions.
 	RefuseUnassigned bool

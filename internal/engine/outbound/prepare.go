@@ -27,7 +27,7 @@ func (s *Service) request(sub *Submission, c *checked, p *inForce, made ids) *in
 	r := &intent.Request{
 		Decision: made.decision, Message: made.message,
 		Tenant: sub.Tenant, PolicyID: p.ID(), Purpose: c.Purpose, MappedBy: c.MappedBy, To: c.To,
-		Event: c.Event, Sender: c.Sender, Template: sub.Template, CorrelationID: sub.CorrelationID,
+		Event: c.Event, Sender: c.Sender, Template: sub.Template, CorrelationID: sub.CorrelationID, Connection: c.connection.ID,
 		ValidFor: c.ValidFor, Idempotency: s.idempotency(sub), Text: c.text.layout, Before: sub.turn.before,
 		DryRun: sub.DryRun, Guards: sub.Guards,
 	}
@@ -97,7 +97,7 @@ func (s *Service) idempotency(sub *Submission) intent.Idempotency {
 
 // prepare adds what is stored if the request is allowed.
 func (s *Service) prepare(ctx context.Context, sub *Submission, c *checked, r *intent.Request) (store.Submission, error) {
-	out := store.Submission{Request: r, Connection: s.cfg.Connection.ID, ReceiptTime: s.cfg.Connection.ReceiptTime, Caller: sub.Caller}
+	out := store.Submission{Request: r, ReceiptTime: c.connection.ReceiptTime, Caller: sub.Caller}
 	if r.Refused() { // it makes no message, whatever the store knows: neither a flow nor a text is kept of it
 		return out, nil
 	}

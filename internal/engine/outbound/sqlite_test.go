@@ -45,7 +45,7 @@ func open(t testing.TB, path string) *real {
 	}
 	r.Service = New(Config{
 		Store: st, Identity: secret.NewIdentity([secret.KeySize]byte{1}), Sealer: secret.NewSealer([secret.KeySize]byte{2}, st),
-		Clock: clock.System{}, Policy: version(1, testPolicy), Connection: Connection{ID: r.conn, Simulated: true}, Sender: "SHOP", Log: discard,
+		Clock: clock.System{}, Policy: version(1, testPolicy), Route: always(Connection{ID: r.conn}), Simulated: func(int64) bool { return true }, Sender: "SHOP", Log: discard,
 	})
 	if err := r.Start(bg); err != nil {
 		t.Fatal(err)

@@ -1,6 +1,7 @@
 package outbound
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -57,7 +58,7 @@ func (s *Service) submit(ctx context.Context, sub *Submission) (Answer, error) {
 
 // try decides under one policy.
 func (s *Service) try(ctx context.Context, sub *Submission, p *inForce, made ids) (Answer, error) {
-	c, invalid := s.check(sub, p.Policy)
+	c, invalid := s.check(ctx, sub, p.Policy)
 	if (invalid != nil || sub.DryRun) && s.policies.changed(ctx, p) {
 		return Answer{}, store.ErrPolicyChanged
 	}
@@ -95,11 +96,11 @@ func (s *Service) recall(ctx context.Context, sub *Submission, p *inForce, made 
 
 // preview decides without reserving anything.
 func (s *Service) preview(ctx context.Context, sub *Submission, c *checked, r *intent.Request) (Answer, error) {
-	res, err := s.cfg.Store.Preview(ctx, store.Submission{Request: r, Connection: s.cfg.Connection.ID, Caller: sub.Caller}, intent.Decide)
+	res, err := s.cfg.Store.Preview(ctx, store.Submission{Request: r, Caller: sub.Caller}, intent.Decide)
 	if err != nil {
 		return Answer{}, err
 	}
-	answer := s.answer(res)
+	answer := s.answer(r, res)
 	answer.DryRun, answer.UnitsLeft = true, c.text.left
 	return answer, nil
 }
@@ -119,7 +120,7 @@ func (s *Service) queued(ctx context.Context, sub *Submission, out store.Submiss
 	case intent.Stormed:
 		return Answer{}, storm(decided.Result)
 	}
-	answer := s.answer(decided.Result)
+	answer := s.answer(out.Request, decided.Result)
 	if answer.Decision.Action == intent.Refused {
 		return answer, nil // it names no message, and holds no key
 	}
@@ -155,9 +156,10 @@ func allowed(d store.Decided) bool {
 }
 
 // answer is what is said of a decision.
-func (s *Service) answer(res intent.Result) Answer {
+func (s *Service) answer(r *intent.Request, res intent.Result) Answer {
+	connection := cmp.Or(res.Decision.Message.Connection, r.Connection) // a refusal names no message
 	return Answer{
-		Result: res, Replayed: res.Kind == intent.Replayed, Simulated: s.cfg.Connection.Simulated,
+		Result: res, Replayed: res.Kind == intent.Replayed, Simulated: s.cfg.Simulated(connection),
 		Parts: res.Decision.Text.Parts, Encoding: EncodingOf(res.Decision.Text),
 	}
 }

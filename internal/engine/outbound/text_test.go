@@ -20,7 +20,9 @@ func long(parts int) string {
 }
 
 // of has a bench cut long texts so.
-func of(l Long) func(*Config) { return func(c *Config) { c.Connection.Long = l } }
+func of(l Long) func(*Config) {
+	return func(c *Config) { c.Route = always(Connection{ID: 7, Long: l}) }
+}
 
 // layout is how the message of an answer is cut.
 func (b *bench) layout(a Answer) message.Layout {
@@ -133,7 +135,7 @@ func TestARepeatIsToldTheSameParts(t *testing.T) {
 	s := keyed(order("A-1"), "k")
 	s.Text = long(3)
 	first := b.submit(s)
-	b.cfg.Connection.Long = Long{MostParts: 1}
+	of(Long{MostParts: 1})(&b.cfg)
 	again := b.submit(s)
 	if !again.Replayed || again.Parts != 3 || again.Encoding != UCS2 || !reflect.DeepEqual(again.Decision, first.Decision) {
 		t.Errorf("first %+v\nagain %+v", first, again)

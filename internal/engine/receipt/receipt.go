@@ -39,8 +39,9 @@ type Connection struct {
 
 // Config is a worker's. Zero durations take the defaults.
 type Config struct {
-	Store       Store
-	Connections map[int64]Connection // by their numbers
+	Store Store
+	// Connections gives what is known now, by their numbers. What it returned is never changed.
+	Connections func() map[int64]Connection
 	Rules       store.Rules
 	Every       time.Duration // how often the list of work is looked at for what was left behind; 1 s
 	// Committed is called after receipts had their effect; nil: nobody cares. It must not block.

@@ -157,10 +157,19 @@ func logged(kind provider.EventKind) *store.LoggedReceipt {
 	return &store.LoggedReceipt{ID: ident.NewReceipt(0), Connection: 1, IDSpace: 9, Kind: string(kind), ExternalID: []byte("A1"), Reference: -1, Source: "12025550100"}
 }
 
+// readerOfFirst reads what came over the first connection, and over no other.
+func readerOfFirst(connection int64) provider.Reader {
+	if connection != 1 {
+		return nil
+	}
+	return masker{}
+}
+
 func worker(l *list) (*Worker, *telemetry.Metrics) {
 	m := telemetry.NewMetrics()
+	known := map[int64]Connection{1: {Name: "carrier", EchoesReference: true}, 2: {Name: "other"}}
 	return New(Config{
-		Store: l, Connections: map[int64]Connection{1: {Name: "carrier", EchoesReference: true}, 2: {Name: "other"}},
+		Store: l, Connections: func() map[int64]Connection { return known },
 		Every: time.Hour, Log: slog.New(slog.DiscardHandler), Metrics: NewMetrics(m),
 	}), m
 }
@@ -410,7 +419,7 @@ func TestRedact(t *testing.T) {
 	} {
 		r := logged(provider.KindReceipt)
 		r.Connection, r.Payload = c.connection, slices.Concat(Place(r.ID), []byte(c.payload))
-		d := &Redactor{Sealer: box{c.err}, Readers: map[int64]provider.Reader{1: masker{}}}
+		d := &Redactor{Sealer: box{c.err}, Readers: readerOfFirst}
 		got, err := d.Redact(r)
 		plain, placed := bytes.CutPrefix(got, Place(r.ID))
 		switch {

@@ -40,8 +40,8 @@ func (w *Worker) rekeyLoop(ctx context.Context) {
 // declares, where that has changed since a node started last: ids from before would be found to the letter alone.
 // Receipts that came meanwhile wait, and are found by it. It may run on several nodes, and again.
 func (w *Worker) rekey(ctx context.Context) error {
-	for id, c := range w.cfg.Connections {
-		name, declared := fmt.Sprintf("message_ids/%d", id), declaration(w.cfg.Rules.Profiles[id].IDs)
+	for id, c := range w.cfg.Connections() {
+		name, declared := fmt.Sprintf("message_ids/%d", id), declaration(w.cfg.Rules.Profile(id).IDs)
 		known, err := w.cfg.Store.Meta(ctx, name)
 		if err != nil {
 			return err
@@ -94,7 +94,7 @@ func (w *Worker) rekeyConnection(ctx context.Context, id int64, c Connection) er
 // retell settles known answers again: they move nothing, and are registered as new ones are. An id that a receipt
 // brought is not written as answers are, and with two bases would be another number.
 func (w *Worker) retell(ctx context.Context, id int64, c Connection, ids []store.AwaitedID) error {
-	twoBases := w.cfg.Rules.Profiles[id].IDs.TwoBases()
+	twoBases := w.cfg.Rules.Profile(id).IDs.TwoBases()
 	var news []store.News
 	for _, a := range ids {
 		if !a.Answered && twoBases {

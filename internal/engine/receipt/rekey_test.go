@@ -12,6 +12,16 @@ import (
 	"github.com/einmal/einmal/internal/store"
 )
 
+// declaredOfFirst declares message ids of the first connection alone.
+func declaredOfFirst(ids receipt.IDs) func(int64) evidence.Profile {
+	return func(connection int64) (p evidence.Profile) {
+		if connection == 1 {
+			p.IDs = ids
+		}
+		return p
+	}
+}
+
 // When the declared form of message ids changes, the answers of all attempts that await a receipt are told again,
 // once. What a receipt brought is not, where receipts write another base.
 //
@@ -27,7 +37,7 @@ func TestChangedFormsAreRegistered(t *testing.T) {
 	w, _ := worker(l)
 	told := func(ids receipt.IDs) (messages []byte) {
 		t.Helper()
-		w.cfg.Rules.Profiles = map[int64]evidence.Profile{1: {IDs: ids}}
+		w.cfg.Rules.Profiles = declaredOfFirst(ids)
 		l.batches = nil
 		if err := w.rekey(t.Context()); err != nil {
 			t.Fatal(err)
@@ -65,7 +75,7 @@ func TestRegisteringIsTriedAgain(t *testing.T) {
 	l := newList()
 	l.awaited = [][]store.AwaitedID{{{Message: ident.Message{1}, ExternalID: []byte("a"), Answered: true}}}
 	w, _ := worker(l)
-	w.cfg.Rules.Profiles = map[int64]evidence.Profile{1: {IDs: receipt.IDs{AnyCase: true}}}
+	w.cfg.Rules.Profiles = declaredOfFirst(receipt.IDs{AnyCase: true})
 	answers := []error{fault.New(fault.Unavailable, "locked"), fault.New(fault.Internal, "defect")}
 	l.answer = func([]store.News) ([]store.Settled, error) {
 		err := answers[0]

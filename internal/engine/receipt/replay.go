@@ -18,7 +18,7 @@ type Opener interface {
 // Again reads stored receipts again, from their payloads as received.
 type Again struct {
 	Sealer  Opener
-	Readers map[int64]provider.Reader // by the numbers of their connections
+	Readers func(connection int64) provider.Reader // nil: nobody reads that connection's
 	Key     intent.Keyer
 }
 
@@ -28,7 +28,7 @@ var errGone = fault.New(fault.State, "the receipt's payload cannot be opened any
 // read returns a stored receipt as it is read now; errGone where nobody can read it any more.
 func (a *Again) read(ctx context.Context, r *store.LoggedReceipt) (*store.LoggedReceipt, error) {
 	payload, err := a.Sealer.Open(ctx, Place(r.ID), r.Payload, nil)
-	switch reader := a.Readers[r.Connection]; {
+	switch reader := a.Readers(r.Connection); {
 	case err != nil && fault.CodeOf(err) == fault.NotFound, err == nil && len(payload) == 0, reader == nil:
 		return nil, errGone
 	case err != nil:

@@ -126,7 +126,7 @@ func (a *archive) ExceptionGroups(context.Context, ident.Partition, bool, store.
 func resolver(a *archive, open Opener) (*Resolver, *int) {
 	told := 0
 	return NewResolver(ResolverConfig{
-		Store: a, Again: Again{Sealer: open, Readers: map[int64]provider.Reader{1: words{}}, Key: plainKey}, Committed: func() { told++ },
+		Store: a, Again: Again{Sealer: open, Readers: func(int64) provider.Reader { return words{} }, Key: plainKey}, Committed: func() { told++ },
 	}), &told
 }
 
@@ -205,7 +205,7 @@ func TestReplayOfWhatIsGone(t *testing.T) {
 		a := holding("A delivered")
 		r, _ := resolver(a, c.open)
 		if c.other {
-			r.cfg.Again.Readers = nil
+			r.cfg.Again.Readers = func(int64) provider.Reader { return nil }
 		}
 		done, err := r.Replay(t.Context(), Replay{Connection: 1, Limit: 9, Rereading: mended})
 		if (err != nil) != c.fails || done.Gone != c.gone || len(a.batches) != 0 {

@@ -34,7 +34,7 @@ func (w *Worker) settle(ctx context.Context, batch []store.DueReceipt) int {
 // news is a stored receipt as the store takes it.
 func (w *Worker) news(r *store.DueReceipt) store.News {
 	n := store.NewsOf(&r.LoggedReceipt)
-	n.Receipt.EchoDeclared = w.cfg.Connections[r.Connection].EchoesReference
+	n.Receipt.EchoDeclared = w.cfg.Connections()[r.Connection].EchoesReference
 	n.GraceOver = r.Waited
 	return n
 }
@@ -67,7 +67,7 @@ func (w *Worker) settleNews(ctx context.Context, news []store.News, failed map[i
 func (w *Worker) settled(ctx context.Context, news []store.News, settled []store.Settled, failed map[ident.Receipt]error) int {
 	n := 0
 	for i, s := range settled {
-		w.cfg.Metrics.receipt(w.cfg.Connections[news[i].Connection], effect(&news[i], &s))
+		w.cfg.Metrics.receipt(w.cfg.Connections()[news[i].Connection], effect(&news[i], &s))
 		if s.Err != nil {
 			w.logError(ctx, "a receipt could not be settled; it stays on the list of work", s.Err, "receipt", news[i].Receipt.ID.String())
 			failed[news[i].Receipt.ID] = s.Err

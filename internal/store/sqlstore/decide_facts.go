@@ -88,7 +88,7 @@ func (t *tx) facts(ctx context.Context, found map[slot]held, now clock.Micros) (
 }
 
 var (
-	readMessageFacts = define(`select m.id, s.state, s.since, s.final, m.text_key, m.event_bound, m.parts
+	readMessageFacts = define(`select m.id, m.connection, s.state, s.since, s.final, m.text_key, m.event_bound, m.parts
 		from {rows id bytes} cross join message m cross join message_state s where m.id = r.id and s.message_id = m.id`)
 	readAttemptFacts = define(`select a.message_id, a.attempt, a.part, a.outcome, a.delivery, a.receipt_requested
 		from {rows id bytes} cross join attempt_part a where a.message_id = r.id order by a.message_id, a.attempt, a.part`)
@@ -102,7 +102,7 @@ func (t *tx) messageFacts(ctx context.Context, ids *rows) (map[[16]byte]*intent.
 			m                   intent.MessageFacts
 			final, bound, parts int
 		)
-		if err := res.Scan(&id, &m.State, &m.Since, &final, &text, &bound, &parts); err != nil {
+		if err := res.Scan(&id, &m.Connection, &m.State, &m.Since, &final, &text, &bound, &parts); err != nil {
 			return err
 		}
 		m.ID, m.TextKey, m.Final, m.EventBound = ident.Message(keyFrom(id)), keyFrom(text), final == 1, bound == 1

@@ -16,6 +16,7 @@ const decisionColumns = `d.id, d.tenant, d.at, d.action, d.class, d.reason, d.ru
 	d.purpose, d.destination, d.sender, d.event_type, d.event_id, d.event_version, d.template_id, d.template_version,
 	d.correlation_id, d.intent_key, d.idempotency_key, d.text_key, d.caller,
 	d.mode, d.would, d.mapped_by, d.compared_id, d.matched_key, d.parts, d.data_coding, d.guards,
+	coalesce((select m.connection from message m where m.id = d.message_id), 0),
 	(select run.last_at from run where run.decision_id = d.id), (select run.count from run where run.decision_id = d.id)`
 
 // The same text of a decision is a number in the store.
@@ -40,7 +41,7 @@ func scanDecision(res *sql.Rows, more ...any) (*store.Decision, error) {
 		&d.WindowEnds, &sameText, &previous, &msg, &shown, &d.Message.Delivery, &d.Message.Attempts,
 		&d.Purpose, &d.Destination, &d.Sender, &d.Event.Type, &d.Event.ID, &d.Event.Version, &d.Template.ID, &d.Template.Version,
 		&d.CorrelationID, &intentKey, &idem, &txt, &d.Caller,
-		&mode, &d.Would, &d.MappedBy, &compared, &matched, &d.Text.Parts, &d.Text.DataCoding, &guards, &runLast, &runCount}, more...)
+		&mode, &d.Would, &d.MappedBy, &compared, &matched, &d.Text.Parts, &d.Text.DataCoding, &guards, &d.Message.Connection, &runLast, &runCount}, more...)
 	if err := res.Scan(dest...); err != nil {
 		return nil, err
 	}

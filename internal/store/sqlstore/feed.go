@@ -23,8 +23,8 @@ var (
 		returning tenant, seq`)
 	insertFeed   = define(`insert into feed (tenant, seq, message_id, n, at) select * from {rows tenant int, seq int, message_id bytes, n int, at int}`)
 	deleteOutbox = define(`delete from outbox where (message_id, n) in (select r.message_id, r.n from {rows message_id bytes, n int})`)
-	readFeed     = define(`select f.seq, f.message_id, e.n, e.at, e.kind, e.from_state, e.to_state, e.attempt, e.part, e.receipt_id, e.detail
-		from feed f join event e on e.message_id = f.message_id and e.n = f.n where f.tenant = {1} and f.seq > {2} order by f.seq limit {3}`)
+	readFeed     = define(`select f.seq, f.message_id, m.connection, e.n, e.at, e.kind, e.from_state, e.to_state, e.attempt, e.part, e.receipt_id, e.detail
+		from feed f join event e on e.message_id = f.message_id and e.n = f.n join message m on m.id = f.message_id where f.tenant = {1} and f.seq > {2} order by f.seq limit {3}`)
 	feedTenants = define(`select tenant from feed_head`)
 	oldestFeed  = define(`select seq, at from feed where tenant = {1} order by seq limit {2}`)
 	trimFeed    = define(`delete from feed where tenant = {1} and seq <= {2}`)
@@ -147,7 +147,7 @@ func (s *Store) After(ctx context.Context, tenant ident.Partition, seq int64, li
 			f  store.FeedEvent
 			id []byte
 		)
-		e, err := scanEvent(res, &f.Seq, &id)
+		e, err := scanEvent(res, &f.Seq, &id, &f.Connection)
 		f.Message, f.Event = ident.Message(keyFrom(id)), e
 		all = append(all, f)
 		return err

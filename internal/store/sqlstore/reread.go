@@ -54,7 +54,7 @@ func (t *tx) rereading(rs []*store.LoggedReceipt, by store.Rereading, rules stor
 	rereads := make([]*rereading, len(rs))
 	for i, r := range rs {
 		news[i] = store.NewsOf(r)
-		declared := rules.Profiles[r.Connection]
+		declared := rules.Profile(r.Connection)
 		declared.Declare(news[i].Receipt)
 		news[i].GraceOver, news[i].Receipt.EchoDeclared = true, declared.EchoesReference
 		rereads[i] = &rereading{now: r, out: store.Reread{Receipt: r.ID, Effect: store.RereadNothing}}

@@ -40,7 +40,7 @@ func (z *settling) foldReceipt(ctx context.Context, i int) error {
 
 // declare adds to a receipt's facts what is declared of its connection.
 func (z *settling) declare(facts *evidence.ReceiptFacts, connection int64) {
-	p := z.rules.Profiles[connection]
+	p := z.rules.Profile(connection)
 	p.Declare(facts)
 }
 

@@ -197,7 +197,7 @@ func (z *settling) makeRecords(ctx context.Context, kind int, keys map[recordKey
 
 // idsOf are the ids under which a piece of news meets others: a message id, its normalised form, and our reference.
 func (z *settling) idsOf(n *store.News) (external, normalised []byte, reference int32) {
-	ids := z.rules.Profiles[n.Connection].IDs
+	ids := z.rules.Profile(n.Connection).IDs
 	switch {
 	case n.Kind == evidence.Receipt && n.Receipt.EchoDeclared:
 		return n.Receipt.ExternalID, ids.OfReceipt(n.Receipt.ExternalID), n.Receipt.Reference

@@ -65,7 +65,7 @@ func testResolveRace(t *testing.T, h Harness) {
 func testDocumentedCorrections(t *testing.T, h Harness) {
 	w := newWorld(t, h)
 	before, x := w.conflict("before", 74)
-	w.rules.Profiles = map[int64]evidence.Profile{w.conn: {Corrections: []message.Correction{{From: message.DeliveryDelivered, To: message.DeliveryUndelivered}}}}
+	w.profile(evidence.Profile{Corrections: []message.Correction{{From: message.DeliveryDelivered, To: message.DeliveryUndelivered}}})
 	o := w.attempt(ask{event: "rule", version: "1", to: 75})
 	w.settle(w.outcome(o, message.OutcomeAccepted, "D1"), w.receipt("D1", -1, "delivered", 75))
 	w.settle(w.receipt("D1", -1, "undelivered", 75))

@@ -10,9 +10,17 @@ import (
 	"github.com/einmal/einmal/internal/store"
 )
 
-// declare sets what is declared of the world's connection.
-func (w *world) declare(ids receipt.IDs) {
-	w.rules.Profiles = map[int64]evidence.Profile{w.conn: {IDs: ids}}
+// declare sets how message ids of the world's connection are written.
+func (w *world) declare(ids receipt.IDs) { w.profile(evidence.Profile{IDs: ids}) }
+
+// profile sets what is declared of the world's connection.
+func (w *world) profile(p evidence.Profile) {
+	w.rules.Profiles = func(connection int64) evidence.Profile {
+		if connection != w.conn {
+			return evidence.Profile{}
+		}
+		return p
+	}
 }
 
 // match is by what the last receipt of a message was matched.

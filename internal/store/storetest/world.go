@@ -155,7 +155,8 @@ func (w *world) submission(a ask) store.Submission {
 			Fingerprint: intent.TakeFingerprint(key, map[string][]byte{"text": []byte(a.text), "purpose": []byte(a.purpose), "event": []byte(a.event + "/" + a.version)}),
 		}
 	}
-	return store.Submission{Request: r, Connection: w.conn, Flow: a.flow, Content: []byte("sealed"), OwnKey: a.ownKey, OwnKeyFor: time.Second, Caller: "key1"}
+	r.Connection = w.conn
+	return store.Submission{Request: r, Flow: a.flow, Content: []byte("sealed"), OwnKey: a.ownKey, OwnKeyFor: time.Second, Caller: "key1"}
 }
 
 // layout is how a text of so many parts is cut.
