@@ -30,7 +30,10 @@ func ensureAdminKey(ctx context.Context, s store.Keys, id *secret.Identity, tena
 	if fault.CodeOf(err) != fault.NotFound || err == nil {
 		return path, err
 	}
-	return path, s.PutKey(ctx, store.APIKey{ID: key.ID, Tenant: tenant, Name: "admin", Hash: id.HashAPIKey(key), Scopes: "send read review admin"})
+	_, err = s.PutKey(ctx, store.APIKey{
+		ID: key.ID, Tenant: tenant, Name: "admin", Hash: id.HashAPIKey(key), Scopes: "send read review admin", CreatedBy: "first start",
+	}, nil) // every node has one of its own: no limit
+	return path, err
 }
 
 func readAdminKey(path string) (secret.APIKey, error) {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/einmal/einmal/internal/domain/flow"
+	"github.com/einmal/einmal/internal/domain/tenant"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
 )
@@ -60,17 +61,38 @@ type APIKey struct {
 	Tenant    ident.Partition
 	Name      string
 	Hash      [16]byte
-	Scopes    string // space-separated: send read review admin
+	Kind      tenant.KeyKind
+	Scopes    string     // space-separated: send read review admin
+	User      ident.User // whose it is; zero: no person's
 	CreatedAt clock.Micros
-	RevokedAt clock.Micros // 0: it is live
+	CreatedBy string
+	ExpiresAt clock.Micros // 0: it does not
+	RevokedAt clock.Micros // 0: it was not
 }
 
-// Keys holds API keys.
+// KeyHolder is a key with what decides whether, and for what, it works.
+type KeyHolder struct {
+	APIKey
+	// Works says that it was neither revoked nor had expired when it was read, by the store's clock. Left is how much
+	// longer it works; 0: it does not end.
+	Works       bool
+	Left        time.Duration
+	TenantState tenant.State
+	// Of the user whose key it is; nothing where there is none.
+	UserName, Role string
+	UserState      tenant.State
+}
+
+// Keys holds API keys. A change raises the control count.
 type Keys interface {
-	PutKey(ctx context.Context, k APIKey) error
-	Key(ctx context.Context, id string) (APIKey, error)
+	// PutKey stores a key. The limit, unless it is nil, is asked with the number of keys of that name that work.
+	PutKey(ctx context.Context, k APIKey, limit KeyLimit) (APIKey, error)
+	// RotateKey stores a key in another one's place, which ends some time later. fault.NotFound: there is no such key
+	// that works.
+	RotateKey(ctx context.Context, r Rotation) (Rotated, error)
+	Key(ctx context.Context, id string) (KeyHolder, error)
 	ListKeys(ctx context.Context, tenant ident.Partition) ([]APIKey, error)
-	RevokeKey(ctx context.Context, tenant ident.Partition, id string) error
+	RevokeKey(ctx context.Context, tenant ident.Partition, id string) (APIKey, error)
 }
 
 // Slot is a node's right to use one bind of a connection until its lease ends.

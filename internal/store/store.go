@@ -7,7 +7,8 @@
 //	policy_head (share) → intake by receipt → external ids by (space, kind, id) → registers by (space, key)
 //	→ messages by id → attempts → flows, exceptions, other singletons
 //
-// Whoever changes policy_head waits for all who share it, and locks nothing else.
+// Whoever changes policy_head waits for all who share it, and locks nothing else. What is administered is changed under
+// the lock of its tenant's row, then of a leased number's, with the control count last; no flow locks these.
 //
 // Transactions run on a context of their own: a caller that goes away does not undo what others are waiting
 // for in the same batch. Errors are faults (fault.Unavailable, NotFound, State, InProgress); anything else is
@@ -40,6 +41,7 @@ type Store interface {
 	Registry
 	Policies
 	Keys
+	Administration
 	Slots
 	Incarnations
 	Stops

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/einmal/einmal/internal/domain/tenant"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/fault"
 	"github.com/einmal/einmal/internal/ground/ident"
@@ -14,8 +15,9 @@ import (
 	"github.com/einmal/einmal/internal/store"
 )
 
-// keyLife is how long a key that was looked up is believed: a revoked key works so long at most. It spares the
-// hot path one read of the store.
+// keyLife is how long a key that was looked up is believed: a revoked key, a suspended user's and the end of a tenant's
+// suspension are seen so late at most. It spares the hot path one read of the store. A key that expires sooner is
+// believed until then.
 const keyLife = time.Second
 
 // maxCachedKeys bounds the cache; a full one is emptied, which costs a read for each key.
@@ -23,10 +25,13 @@ const maxCachedKeys = 4096
 
 // principal is who asks. The tenant comes from the key alone.
 type principal struct {
-	Tenant ident.Partition
-	Key    string // public id
-	Name   string
-	Scopes Scopes
+	Tenant    ident.Partition
+	Key       string // public id
+	Name      string // the key's
+	Person    string // whom the audit names: the user whose key it is, else the key's name
+	Kind      tenant.KeyKind
+	Scopes    Scopes
+	Suspended bool // the tenant is
 }
 
 type principalKey struct{}
@@ -47,7 +52,7 @@ type keyring struct {
 }
 
 type cachedKey struct {
-	key   store.APIKey
+	key   store.KeyHolder
 	there bool
 	until time.Time
 }
@@ -56,7 +61,7 @@ func newKeyring(keys store.Keys, identity *secret.Identity, c clock.Clock) *keyr
 	return &keyring{keys: keys, identity: identity, clock: c, cached: map[string]cachedKey{}}
 }
 
-// errNoKey answers unknown, wrong and revoked keys alike, so that nobody learns which ids exist.
+// errNoKey answers unknown, wrong, expired and revoked keys alike, so that nobody learns which ids exist.
 var errNoKey = fault.New(fault.Unauthenticated, "send a live API key as \"Authorization: Bearer em_…\"")
 
 // identify returns who sent the request. A store that does not answer is an error and lets nobody in.
@@ -73,14 +78,33 @@ func (r *keyring) identify(req *http.Request) (principal, error) {
 	if err != nil {
 		return principal{}, err
 	}
-	if !there || !r.identity.MatchAPIKey(given, k.Hash) || k.RevokedAt != 0 {
+	if !there || !r.identity.MatchAPIKey(given, k.Hash) || !k.Works {
 		return principal{}, errNoKey
 	}
-	return principal{Tenant: k.Tenant, Key: k.ID, Name: k.Name, Scopes: ParseScopes(k.Scopes)}, nil
+	return holderOf(&k)
+}
+
+// errSuspended refuses what a suspended tenant would begin.
+var errSuspended = fault.New(fault.Suspended, "this tenant is suspended: nothing new is taken until the operator lifts that; what was taken goes on and can be read")
+
+// holderOf is who has a key that works. A user's does no more than the user may, and nothing while the user is suspended.
+func holderOf(k *store.KeyHolder) (principal, error) {
+	p := principal{
+		Tenant: k.Tenant, Key: k.ID, Name: k.Name, Person: k.Name, Kind: k.Kind, Scopes: ParseScopes(k.Scopes),
+		Suspended: k.TenantState != tenant.Active,
+	}
+	if k.User.IsZero() {
+		return p, nil
+	}
+	if k.UserState != tenant.Active {
+		return principal{}, errNoKey
+	}
+	p.Person, p.Scopes = k.UserName, p.Scopes.within(ParseScopes(k.Role))
+	return p, nil
 }
 
 // lookUp reads the key, and remembers for keyLife what it found, an absence too.
-func (r *keyring) lookUp(ctx context.Context, id string) (store.APIKey, bool, error) {
+func (r *keyring) lookUp(ctx context.Context, id string) (store.KeyHolder, bool, error) {
 	now := r.clock.Now()
 	r.mu.Lock()
 	c, ok := r.cached[id]
@@ -90,9 +114,13 @@ func (r *keyring) lookUp(ctx context.Context, id string) (store.APIKey, bool, er
 	}
 	k, err := r.keys.Key(ctx, id)
 	if err != nil && fault.CodeOf(err) != fault.NotFound {
-		return store.APIKey{}, false, err
+		return store.KeyHolder{}, false, err
 	}
-	r.remember(id, cachedKey{key: k, there: err == nil, until: now.Add(keyLife)})
+	life := keyLife
+	if k.Works && k.Left > 0 {
+		life = min(life, k.Left)
+	}
+	r.remember(id, cachedKey{key: k, there: err == nil, until: now.Add(life)})
 	return k, err == nil, nil
 }
 
@@ -105,21 +133,24 @@ func (r *keyring) remember(id string, c cachedKey) {
 	r.cached[id] = c
 }
 
-// forget drops a key that was revoked through this node.
-func (r *keyring) forget(id string) {
+// forget drops every key: what was changed through this node is seen by it at once.
+func (r *keyring) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	delete(r.cached, id)
+	clear(r.cached)
 }
 
-// admit returns who asks if the key has the scope.
-func (r *keyring) admit(req *http.Request, scope Scope) (principal, error) {
+// admit returns who asks if the key has the scope, and its tenant may do that now.
+func (r *keyring) admit(req *http.Request, scope Scope, suspended bool) (principal, error) {
 	p, err := r.identify(req)
 	if err != nil {
 		return p, err
 	}
 	if !p.Scopes.Allow(scope) {
 		return p, fault.New(fault.Scope, "this needs a key with the scope %s; this key has: %s", scope, p.Scopes)
+	}
+	if p.Suspended && !suspended {
+		return p, errSuspended
 	}
 	return p, nil
 }

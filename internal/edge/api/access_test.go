@@ -4,9 +4,13 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/einmal/einmal/internal/domain/tenant"
 	"github.com/einmal/einmal/internal/ground/fault"
+	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/ground/secret"
+	"github.com/einmal/einmal/internal/store"
 )
 
 // pathOf fills a route's path with things of tenant A.
@@ -40,6 +44,15 @@ func (w *world) keyID(scopes string) string {
 	return ""
 }
 
+// revoke ends a key of tenant A behind the API's back, as another node would.
+func (w *world) revoke(key string) {
+	w.t.Helper()
+	id, err := secret.ParseAPIKey(key)
+	must(w.t, err)
+	_, err = w.store.RevokeKey(w.t.Context(), tenantA, id.ID)
+	must(w.t, err)
+}
+
 // bodies are valid requests of the routes that take one.
 var bodies = map[string]string{
 	"POST /v1/messages": ordinary, "POST /v1/messages/{id}/cancel": `{"reason":"mistake"}`, "POST /v1/keys": `{"name":"n","scopes":["read"]}`,
@@ -62,9 +75,7 @@ func TestEveryRouteAsksForItsKey(t *testing.T) {
 	w.key(tenantA, "victim")
 	w.stop(w.admin, `"purpose":"sale"`)
 	revoked := w.key(tenantA, "admin")
-	if id, err := secret.ParseAPIKey(revoked); err != nil || w.store.RevokeKey(t.Context(), tenantA, id.ID) != nil {
-		t.Fatal(err)
-	}
+	w.revoke(revoked)
 	guarded := 0
 	for _, r := range w.api.Routes() {
 		call := func(key string) *http.Response {
@@ -141,16 +152,93 @@ func TestKeysAreLookedUpOnceASecond(t *testing.T) {
 	if w.store.keyReads != 1 {
 		t.Errorf("%d reads", w.store.keyReads)
 	}
-	id, err := secret.ParseAPIKey(key)
-	if err != nil || w.store.RevokeKey(t.Context(), tenantA, id.ID) != nil {
-		t.Fatal(err)
-	}
+	w.revoke(key)
 	if ask() != 200 {
 		t.Error("a key that was just looked up is read again")
 	}
 	w.clock.Advance(keyLife)
 	if ask() != 401 {
 		t.Error("a revoked key works longer than it may")
+	}
+}
+
+// A key that expires within the second for which it is believed works exactly as long as it lives.
+func TestAKeyExpiresExactly(t *testing.T) {
+	w := newWorld(t)
+	key := w.key(tenantA, "read")
+	id, err := secret.ParseAPIKey(key)
+	must(t, err)
+	k := w.store.keys[id.ID]
+	k.Left = 300 * time.Millisecond
+	w.store.keys[id.ID] = k
+	ask := func() int { return w.call("GET", "/v1/messages", key, "").Code }
+	if ask() != 200 {
+		t.Fatal("a key that lives is refused")
+	}
+	k.Left, k.Works = 0, false // as the store says from then on
+	w.store.keys[id.ID] = k
+	w.clock.Advance(300*time.Millisecond - 1)
+	if ask() != 200 || w.store.keyReads != 1 {
+		t.Errorf("refused before its end, or read again: %d reads", w.store.keyReads)
+	}
+	w.clock.Advance(1)
+	w.problem(w.call("GET", "/v1/messages", key, ""), 401, fault.Unauthenticated)
+}
+
+// A user's key does what both the key and the user may, and nothing once the user is suspended.
+func TestAUsersKeyIsWithinTheRole(t *testing.T) {
+	w := newWorld(t)
+	change := func(key string, to func(*store.KeyHolder)) {
+		id, err := secret.ParseAPIKey(key)
+		must(t, err)
+		k := w.store.keys[id.ID]
+		to(&k)
+		w.store.keys[id.ID] = k
+	}
+	key := w.key(tenantA, "admin")
+	change(key, func(k *store.KeyHolder) {
+		k.User, k.UserName, k.Role, k.UserState = ident.NewUser(tenantA), "Ann", "review", tenant.Active
+	})
+	if rec := w.call("GET", "/v1/messages", key, ""); rec.Code != 200 {
+		t.Errorf("reading: %d", rec.Code)
+	}
+	w.problem(w.call("GET", "/v1/keys", key, ""), 403, fault.Scope)
+	w.problem(w.call("POST", "/v1/messages", key, ordinary), 403, fault.Scope)
+	change(key, func(k *store.KeyHolder) { k.UserState = tenant.Suspended })
+	w.clock.Advance(keyLife)
+	w.problem(w.call("GET", "/v1/messages", key, ""), 401, fault.Unauthenticated)
+	gone := w.key(tenantA, "admin")
+	change(gone, func(k *store.KeyHolder) { k.User = ident.NewUser(tenantA) }) // who is not in the store
+	w.problem(w.call("GET", "/v1/messages", gone, ""), 401, fault.Unauthenticated)
+}
+
+// A suspended tenant reads, cancels and stops, and begins nothing.
+func TestASuspendedTenantBeginsNothing(t *testing.T) {
+	w := newWorld(t)
+	w.fill()
+	w.key(tenantA, "victim")
+	w.stop(w.admin, `"purpose":"sale"`)
+	key := w.key(tenantA, "admin")
+	id, err := secret.ParseAPIKey(key)
+	must(t, err)
+	k := w.store.keys[id.ID]
+	k.TenantState = tenant.Suspended
+	w.store.keys[id.ID] = k
+	for _, r := range w.api.Routes() {
+		if r.Scope == "" {
+			continue
+		}
+		rec := w.call(r.Method, w.pathOf(r), key, bodies[r.Method+" "+r.Path])
+		if r.Method == "GET" || r.Path == "/v1/stops" || r.Path == "/v1/messages/{id}/cancel" {
+			if rec.Code >= 300 {
+				t.Errorf("%v: %d %s", r, rec.Code, rec.Body)
+			}
+			continue
+		}
+		w.problem(rec, 403, fault.Suspended)
+	}
+	if len(w.outbound.got) > 0 {
+		t.Errorf("%d requests were taken", len(w.outbound.got))
 	}
 }
 

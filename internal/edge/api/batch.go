@@ -29,7 +29,7 @@ type intended struct {
 // submitBatch is POST /v1/messages/batch: an answer for each message, in their order. What is wrong with one concerns
 // no other; a body that is no JSON cannot be told apart and is refused as a whole.
 func (a *API) submitBatch(w http.ResponseWriter, r *http.Request) {
-	who, err := a.keyring.admit(r, ScopeSend)
+	who, err := a.keyring.admit(r, ScopeSend, false)
 	if err != nil {
 		writeProblem(w, err)
 		return

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"io"
 	"log/slog"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -20,6 +19,7 @@ import (
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/domain/policy"
+	"github.com/einmal/einmal/internal/domain/tenant"
 	"github.com/einmal/einmal/internal/engine/outbound"
 	"github.com/einmal/einmal/internal/engine/restore"
 	"github.com/einmal/einmal/internal/ground/clock"
@@ -47,18 +47,20 @@ const (
 // fakeStore is the part of a store that the API reads: one message of tenant A with its history, and keys.
 type fakeStore struct {
 	fakeStops
-	mu         sync.Mutex
-	keys       map[string]store.APIKey
-	keyReads   int
-	eventReads int
-	down       bool
-	message    *store.Message
-	events     []evidence.Event
-	decisions  []*store.Decision
-	receipts   []*store.LoggedReceipt
-	readings   map[ident.Receipt][]store.Reading
-	exceptions []*store.ExceptionView
-	groups     []store.ExceptionGroup
+	store.Keys           // nil, but for the methods below
+	store.Administration // nil: what is administered is tested over the store itself
+	mu                   sync.Mutex
+	keys                 map[string]store.KeyHolder
+	keyReads             int
+	eventReads           int
+	down                 bool
+	message              *store.Message
+	events               []evidence.Event
+	decisions            []*store.Decision
+	receipts             []*store.LoggedReceipt
+	readings             map[ident.Receipt][]store.Reading
+	exceptions           []*store.ExceptionView
+	groups               []store.ExceptionGroup
 
 	exceptionFilter store.ExceptionFilter
 	groupsAfter     store.GroupKey
@@ -175,15 +177,15 @@ func (f *fakeStore) ListPolicies(_ context.Context, before int64, limit int) ([]
 	return all[:min(limit, len(all))], nil
 }
 
-func (f *fakeStore) PutKey(_ context.Context, k store.APIKey) error {
+func (f *fakeStore) PutKey(_ context.Context, k store.APIKey, _ store.KeyLimit) (store.APIKey, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	k.CreatedAt = clock.FromTime(epoch)
-	f.keys[k.ID] = k
-	return nil
+	f.keys[k.ID] = store.KeyHolder{APIKey: k, Works: true, TenantState: tenant.Active}
+	return k, nil
 }
 
-func (f *fakeStore) Key(_ context.Context, id string) (store.APIKey, error) {
+func (f *fakeStore) Key(_ context.Context, id string) (store.KeyHolder, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.keyReads++
@@ -197,22 +199,27 @@ func (f *fakeStore) Key(_ context.Context, id string) (store.APIKey, error) {
 	return k, nil
 }
 
-func (f *fakeStore) ListKeys(_ context.Context, tenant ident.Partition) ([]store.APIKey, error) {
+func (f *fakeStore) ListKeys(_ context.Context, of ident.Partition) (all []store.APIKey, _ error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return slices.DeleteFunc(slices.Collect(maps.Values(f.keys)), func(k store.APIKey) bool { return k.Tenant != tenant }), nil
+	for _, k := range f.keys {
+		if k.Tenant == of {
+			all = append(all, k.APIKey)
+		}
+	}
+	return all, nil
 }
 
-func (f *fakeStore) RevokeKey(_ context.Context, tenant ident.Partition, id string) error {
+func (f *fakeStore) RevokeKey(_ context.Context, of ident.Partition, id string) (store.APIKey, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	k, ok := f.keys[id]
-	if !ok || k.Tenant != tenant {
-		return fault.New(fault.NotFound, "no such key")
+	if !ok || k.Tenant != of {
+		return k.APIKey, fault.New(fault.NotFound, "no such key")
 	}
-	k.RevokedAt = clock.FromTime(epoch)
+	k.RevokedAt, k.Works = clock.FromTime(epoch), false
 	f.keys[id] = k
-	return nil
+	return k.APIKey, nil
 }
 
 // fakeOutbound answers what it is told to.
@@ -325,7 +332,7 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	w := &world{
-		t: t, store: &fakeStore{keys: map[string]store.APIKey{}, message: sampleMessage()}, outbound: &fakeOutbound{},
+		t: t, store: &fakeStore{keys: map[string]store.KeyHolder{}, message: sampleMessage()}, outbound: &fakeOutbound{},
 		phones: &fakePhones{}, watch: newFakeWatch(), clock: clock.NewManual(epoch), log: &bytes.Buffer{}, restore: &fakeRestore{owner: tenantA},
 		resolver: &fakeResolver{},
 	}
@@ -343,11 +350,11 @@ func newWorld(t *testing.T) *world {
 }
 
 // key makes a live key.
-func (w *world) key(tenant ident.Partition, scopes string) string {
+func (w *world) key(of ident.Partition, scopes string) string {
 	k := secret.NewAPIKey()
-	err := w.store.PutKey(context.Background(), store.APIKey{
-		ID: k.ID, Tenant: tenant, Name: "checkout " + scopes, Scopes: scopes, Hash: identity.HashAPIKey(k),
-	})
+	_, err := w.store.PutKey(context.Background(), store.APIKey{
+		ID: k.ID, Tenant: of, Name: "checkout " + scopes, Scopes: scopes, Hash: identity.HashAPIKey(k),
+	}, nil)
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/einmal/einmal/internal/domain/tenant"
 	"github.com/einmal/einmal/internal/ground/fault"
 	"github.com/einmal/einmal/internal/ground/secret"
 	"github.com/einmal/einmal/internal/store"
@@ -68,13 +69,9 @@ func (a *API) createKey(ctx context.Context, in *createKeyIn) (NewKeyView, error
 		return NewKeyView{}, err
 	}
 	made := secret.NewAPIKey()
-	err = a.cfg.Store.PutKey(ctx, store.APIKey{
+	k, err := a.cfg.Store.PutKey(ctx, store.APIKey{
 		ID: made.ID, Tenant: principalOf(ctx).Tenant, Name: name, Hash: a.cfg.Identity.HashAPIKey(made), Scopes: scopes.String(),
-	})
-	if err != nil {
-		return NewKeyView{}, err
-	}
-	k, err := a.cfg.Store.Key(ctx, made.ID) // the store's clock says when
+	}, tenant.RoomForKey)
 	return NewKeyView{KeyView: keyView(&k), Key: made.Text()}, err
 }
 
@@ -112,10 +109,7 @@ func (a *API) revokeKey(ctx context.Context, in *oneIn) (KeyView, error) {
 	if in.ID == who.Key {
 		return KeyView{}, fault.New(fault.State, "a key does not revoke itself: use another one")
 	}
-	if err := a.cfg.Store.RevokeKey(ctx, who.Tenant, in.ID); err != nil {
-		return KeyView{}, err
-	}
-	a.keyring.forget(in.ID)
-	k, err := a.cfg.Store.Key(ctx, in.ID)
+	k, err := a.cfg.Store.RevokeKey(ctx, who.Tenant, in.ID)
+	a.keyring.forget()
 	return keyView(&k), err
 }

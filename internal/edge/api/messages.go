@@ -148,7 +148,7 @@ func (a *API) cancelMessage(ctx context.Context, in *cancelIn) (OneMessageView, 
 		return OneMessageView{}, err
 	}
 	who := principalOf(ctx)
-	m, err := a.cfg.Outbound.Cancel(ctx, who.Tenant, id, who.Name, reason)
+	m, err := a.cfg.Outbound.Cancel(ctx, who.Tenant, id, who.Person, reason)
 	if err != nil {
 		return OneMessageView{}, err
 	}

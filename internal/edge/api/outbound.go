@@ -31,6 +31,7 @@ type Contents interface {
 type Store interface {
 	store.Reader
 	store.Keys
+	store.Administration
 	store.Stops
 	PolicyInForce(ctx context.Context) (name string, version int, err error)
 	Policy(ctx context.Context, name string, version int) (store.PolicyVersion, error)

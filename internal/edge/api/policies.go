@@ -120,7 +120,7 @@ func (a *API) applyPolicy(ctx context.Context, in *applyPolicyIn) (AppliedPolicy
 		return AppliedPolicyView{}, err
 	}
 	who := principalOf(ctx)
-	p, changed, err := a.cfg.Outbound.ApplyPolicy(ctx, given.File, []byte(given.Source), who.Name+", key "+who.Key)
+	p, changed, err := a.cfg.Outbound.ApplyPolicy(ctx, given.File, []byte(given.Source), who.Person+", key "+who.Key)
 	if err != nil {
 		return AppliedPolicyView{}, err
 	}

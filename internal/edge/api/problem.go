@@ -33,6 +33,7 @@ var faults = []faultRow{
 	{fault.Scope, http.StatusForbidden, "The API key may not do this", false},
 	{fault.Team, http.StatusForbidden, "The API key does not reach this destination", false},
 	{fault.Sender, http.StatusForbidden, "The sender may not be used", false},
+	{fault.Suspended, http.StatusForbidden, "The tenant is suspended", false},
 	{fault.NotFound, http.StatusNotFound, "There is no such thing", false},
 	{methodNotAllowed, http.StatusMethodNotAllowed, "Not a method of this resource", false},
 	{fault.InProgress, http.StatusConflict, "The same request is being worked on", true},

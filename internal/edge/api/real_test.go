@@ -131,7 +131,8 @@ func (h *house) household(name string) *household {
 	must(h.t, err)
 	k := secret.NewAPIKey()
 	o.key, o.keyID = k.Text(), k.ID
-	must(h.t, h.store.PutKey(ctx, store.APIKey{ID: k.ID, Tenant: o.id, Name: "key-" + name, Scopes: "admin", Hash: identity.HashAPIKey(k)}))
+	_, err = h.store.PutKey(ctx, store.APIKey{ID: k.ID, Tenant: o.id, Name: "key-" + name, Scopes: "admin", Hash: identity.HashAPIKey(k)}, nil)
+	must(h.t, err)
 	h.take(o)
 	opened := h.attempt(o)
 	answer := store.News{IDSpace: h.space, Connection: h.conn, Reference: opened.Reference, Evidence: evidence.Evidence{

@@ -128,7 +128,7 @@ func (a *API) release(ctx context.Context, in *releaseIn) (RestoredView, error) 
 	if who.Tenant != a.cfg.Installation {
 		return RestoredView{}, errNotYours
 	}
-	ask := restore.Ask{Person: who.Name}
+	ask := restore.Ask{Person: who.Person}
 	err := decodeSmall(in.ContentType, in.RawBody, func(d *decoder) members {
 		return members{
 			{"reason", d.required(&ask.Reason, rightRelease)}, {"by", d.required(&ask.Person, "write who says so, or leave it out")},
@@ -160,7 +160,7 @@ func (a *API) requeue(ctx context.Context, in *cancelIn) (OneMessageView, error)
 		return OneMessageView{}, err
 	}
 	who := principalOf(ctx)
-	if err := a.cfg.Restore.Requeue(ctx, who.Tenant, id, who.Name, reason); err != nil {
+	if err := a.cfg.Restore.Requeue(ctx, who.Tenant, id, who.Person, reason); err != nil {
 		return OneMessageView{}, err
 	}
 	m, err := a.message(ctx, id)

@@ -67,3 +67,15 @@ func (s Scopes) String() string {
 func (s Scopes) Allow(want Scope) bool {
 	return slices.Contains(s, want) || slices.Contains(s, ScopeAdmin) || want == ScopeRead && slices.Contains(s, ScopeReview)
 }
+
+// within leaves the scopes that others cover, too: a key's within its user's role. Where both hold everything, that
+// stays one word.
+func (s Scopes) within(role Scopes) Scopes {
+	var both Scopes
+	for _, scope := range AllScopes() {
+		if s.Allow(scope) && role.Allow(scope) {
+			both = append(both, scope)
+		}
+	}
+	return both
+}

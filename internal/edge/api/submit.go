@@ -15,7 +15,7 @@ import (
 // submit is POST /v1/messages. It is registered on the mux itself and reads its own body: the framework's
 // validation repeats values in its errors, and costs more than the decision.
 func (a *API) submit(w http.ResponseWriter, r *http.Request) {
-	who, err := a.keyring.admit(r, ScopeSend)
+	who, err := a.keyring.admit(r, ScopeSend, false)
 	if err != nil {
 		writeProblem(w, err)
 		return

@@ -17,6 +17,7 @@ const (
 	Invalid             Code = "invalid_request"      // the request's content is wrong; Fields says where
 	Unauthenticated     Code = "unauthenticated"      // no key, or not a valid one
 	Scope               Code = "scope"                // the key is valid but may not do this
+	Suspended           Code = "suspended"            // the key's tenant is, and begins nothing new
 	NotFound            Code = "not_found"            // no such thing for this tenant
 	InProgress          Code = "in_progress"          // the same idempotency key is being worked on
 	IdempotencyMismatch Code = "idempotency_mismatch" // the same idempotency key came with another request

@@ -34,6 +34,9 @@ type (
 	exceptionKind struct{}
 	stopKind      struct{}
 	nodeKind      struct{}
+	userKind      struct{}
+	guestKind     struct{}
+	leaseKind     struct{}
 
 	incarnationKind struct{}
 )
@@ -44,6 +47,9 @@ func (receiptKind) Prefix() string   { return "rcp" }
 func (exceptionKind) Prefix() string { return "exc" }
 func (stopKind) Prefix() string      { return "stop" }
 func (nodeKind) Prefix() string      { return "node" }
+func (userKind) Prefix() string      { return "usr" }
+func (guestKind) Prefix() string     { return "gst" }
+func (leaseKind) Prefix() string     { return "lse" }
 
 func (incarnationKind) Prefix() string { return "inc" }
 
@@ -55,6 +61,9 @@ type (
 	Exception = ID[exceptionKind]
 	Stop      = ID[stopKind]
 	Node      = ID[nodeKind]
+	User      = ID[userKind]
+	Guest     = ID[guestKind]
+	Lease     = ID[leaseKind]
 
 	// Incarnation is one life of a store.
 	Incarnation = ID[incarnationKind]
@@ -66,6 +75,9 @@ func NewDecision(p Partition) Decision   { return New[decisionKind](p) }
 func NewReceipt(p Partition) Receipt     { return New[receiptKind](p) }
 func NewException(p Partition) Exception { return New[exceptionKind](p) }
 func NewStop(p Partition) Stop           { return New[stopKind](p) }
+func NewUser(p Partition) User           { return New[userKind](p) }
+func NewGuest(p Partition) Guest         { return New[guestKind](p) }
+func NewLease(p Partition) Lease         { return New[leaseKind](p) }
 func NewNode() Node                      { return New[nodeKind](0) }
 func NewIncarnation() Incarnation        { return New[incarnationKind](0) }
 

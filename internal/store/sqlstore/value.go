@@ -7,6 +7,7 @@ import (
 	"github.com/einmal/einmal/internal/domain/exception"
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/domain/message"
+	"github.com/einmal/einmal/internal/domain/tenant"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
 )
@@ -50,6 +51,10 @@ func plain(v any) any {
 		return int64(v)
 	case evidence.Queue:
 		return int64(v)
+	case tenant.State:
+		return int64(v)
+	case tenant.KeyKind:
+		return int64(v)
 	case ident.Partition:
 		return int64(v)
 	case intent.Reason:
@@ -60,6 +65,13 @@ func plain(v any) any {
 		return string(v)
 	case exception.State:
 		return int64(v)
+	}
+	return plainID(v)
+}
+
+// plainID is plain for what is 16 bytes.
+func plainID(v any) []byte {
+	switch v := v.(type) {
 	case ident.Message:
 		return bytesOf(v)
 	case ident.Decision:
@@ -67,6 +79,12 @@ func plain(v any) any {
 	case ident.Receipt:
 		return bytesOf(v)
 	case ident.Exception:
+		return bytesOf(v)
+	case ident.User:
+		return bytesOf(v)
+	case ident.Guest:
+		return bytesOf(v)
+	case ident.Lease:
 		return bytesOf(v)
 	case ident.Stop:
 		return bytesOf(v)

@@ -93,29 +93,6 @@ func checkFlows(t *testing.T, s store.Store, connection int64) {
 	}
 }
 
-func testKeys(t *testing.T, h Harness) {
-	ctx, s := context.Background(), h.Open(t)
-	k := store.APIKey{ID: "abc", Tenant: 1, Name: "shop", Hash: [16]byte{1, 2}, Scopes: "send read"}
-	must(t, s.PutKey(ctx, k))
-	got, err := s.Key(ctx, "abc")
-	must(t, err)
-	if got.Hash != k.Hash || got.Scopes != k.Scopes || got.CreatedAt == 0 || got.RevokedAt != 0 {
-		t.Errorf("the key came back as %+v", got)
-	}
-	if err := s.RevokeKey(ctx, 2, "abc"); fault.CodeOf(err) != fault.NotFound {
-		t.Errorf("another tenant revoked it: %v", err)
-	}
-	must(t, s.RevokeKey(ctx, 1, "abc"))
-	got, err = s.Key(ctx, "abc")
-	must(t, err)
-	if got.RevokedAt == 0 {
-		t.Error("the key is still live")
-	}
-	if _, err := s.Key(ctx, "none"); fault.CodeOf(err) != fault.NotFound {
-		t.Errorf("an unknown key: %v", err)
-	}
-}
-
 func testSlots(t *testing.T, h Harness) {
 	w := newWorld(t, h)
 	ctx, other := context.Background(), ident.NewNode()

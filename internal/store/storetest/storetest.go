@@ -47,7 +47,6 @@ type Fragile struct {
 func Run(t *testing.T, h Harness) {
 	runAll(t, h, map[string]func(*testing.T, Harness){
 		"Registry":             testRegistry,
-		"Keys":                 testKeys,
 		"Slots":                testSlots,
 		"DecideOne":            testDecideOne,
 		"DecideBatch":          testDecideBatch,
@@ -111,7 +110,7 @@ func Run(t *testing.T, h Harness) {
 		"OwnKeysAreDestroyed":  testOwnKeysAreDestroyed,
 		"ExceptionsAreGrouped": testExceptionsAreGrouped,
 	})
-	for _, more := range []map[string]func(*testing.T, Harness){jumpTests, exceptionTests, finalityTests, moneyTests} {
+	for _, more := range []map[string]func(*testing.T, Harness){jumpTests, exceptionTests, finalityTests, administrationTests, moneyTests} {
 		runAll(t, h, more)
 	}
 }
