@@ -19,13 +19,14 @@ type smscCmd struct {
 	NoEcho   bool          `help:"Do not send user_message_reference back in receipts."`
 	SystemID string        `help:"What a bind must give as system_id; else any."`
 	Password string        `help:"What a bind must give as password; else any." env:"EINMAL_SMSC_PASSWORD"`
+	Binds    int           `help:"How many sessions of a system_id may be bound at a time; one more is refused as already bound. 0: any number." default:"0"`
 	Slow     time.Duration `name:"slow-receipt" help:"How long the receipt of a number that ends in 10 takes." default:"20s"`
 	JSON     bool          `name:"json" help:"Print the start line as JSON."`
 }
 
 func (c *smscCmd) Run(ctx context.Context, env *Env) (err error) {
 	server := simulator.New(simulator.Config{
-		Listen: c.Listen, LedgerPath: c.Ledger, Echo: !c.NoEcho, SystemID: c.SystemID, Password: c.Password,
+		Listen: c.Listen, LedgerPath: c.Ledger, Echo: !c.NoEcho, SystemID: c.SystemID, Password: c.Password, Binds: c.Binds,
 		SlowReceipt: c.Slow,
 	})
 	if err := server.Start(); err != nil {

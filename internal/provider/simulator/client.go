@@ -59,6 +59,9 @@ func (c *client) bind(s *wire.Session, pdu *wire.PDU) {
 	case cfg.Password != "" && cfg.Password != b.Password:
 		s.Answer(pdu, wire.StatusInvPassword)
 		return
+	case !c.server.admit(b.SystemID):
+		s.Answer(pdu, wire.StatusAlreadyBound)
+		return
 	}
 	resp := &wire.PDU{Command: pdu.Command.Response(), Sequence: pdu.Sequence, Body: &wire.BindResp{SystemID: "einmal-smsc"}}
 	if b.InterfaceVersion >= wire.Version34 {

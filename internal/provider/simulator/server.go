@@ -27,6 +27,8 @@ type Config struct {
 	Echo bool
 	// SystemID and Password are what a bind must give. Empty: any.
 	SystemID, Password string
+	// Binds is how many sessions of a system_id may be bound at a time; one more gets 0x05. 0: any number.
+	Binds int
 	// ReceiptDelay is the time from the answer to the receipt; 0 sends it at once.
 	ReceiptDelay time.Duration
 	// SlowReceipt is the delay of ending 10: 20 s.
@@ -55,6 +57,7 @@ type Server struct {
 	closed    bool
 	clients   map[*client]struct{}
 	outboxes  map[string]*outbox
+	bound     map[string]int // sessions by system_id
 	throttled map[string]struct{}
 	ended     sync.WaitGroup
 }
@@ -73,7 +76,7 @@ func New(cfg Config) *Server {
 	_, _ = rand.Read(run[:])
 	return &Server{
 		cfg: cfg, run: hex.EncodeToString(run[:]), clients: map[*client]struct{}{},
-		outboxes: map[string]*outbox{}, throttled: map[string]struct{}{},
+		outboxes: map[string]*outbox{}, bound: map[string]int{}, throttled: map[string]struct{}{},
 	}
 }
 
@@ -161,12 +164,34 @@ func (s *Server) watch(c *client) {
 	})
 	<-c.session.Done()
 	init.Stop()
-	if box := c.box.Load(); box != nil {
+	box := c.box.Load()
+	if box != nil {
 		box.detach(c.session)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if box != nil {
+		s.bound[c.systemID]--
+	}
 	delete(s.clients, c)
+}
+
+// admit counts a session of a system_id that binds, unless there are as many as there may be.
+func (s *Server) admit(systemID string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.cfg.Binds > 0 && s.bound[systemID] >= s.cfg.Binds {
+		return false
+	}
+	s.bound[systemID]++
+	return true
+}
+
+// Bound is how many sessions of a system_id are bound.
+func (s *Server) Bound(systemID string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.bound[systemID]
 }
 
 func (s *Server) outbox(systemID string) *outbox {

@@ -112,6 +112,35 @@ func TestIDsAcrossRuns(t *testing.T) {
 	}
 }
 
+// As many sessions of an account are bound as it may have; one that ends makes room.
+func TestBindsAreCounted(t *testing.T) {
+	s := start(t, Config{Binds: 2})
+	bind := func(id string) (*wire.Session, wire.Status) {
+		session := connect(t, s, nil)
+		r := <-ask(t, session, wire.PDU{Command: wire.CmdBindTransceiver, Body: &wire.Bind{SystemID: id, InterfaceVersion: 0x34}})
+		return session, r.PDU.Status
+	}
+	first, status := bind("esme")
+	for i, want := range []wire.Status{wire.StatusOK, wire.StatusOK, wire.StatusAlreadyBound} {
+		if status != want || s.Bound("esme") > 2 {
+			t.Fatalf("bind %d: %v, want %v; %d are bound", i+1, status, want, s.Bound("esme"))
+		}
+		_, status = bind("esme")
+	}
+	if _, status = bind("other"); status != wire.StatusOK {
+		t.Errorf("another account: %v", status)
+	}
+	first.Close()
+	for end := time.Now().Add(10 * time.Second); s.Bound("esme") > 1; <-time.After(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("a session that has ended is counted")
+		}
+	}
+	if _, status = bind("esme"); status != wire.StatusOK {
+		t.Errorf("after one has ended: %v", status)
+	}
+}
+
 func TestBindRules(t *testing.T) {
 	s := start(t, Config{SystemID: "esme", Password: "right"})
 	session := connect(t, s, nil)
