@@ -18,6 +18,7 @@ import (
 // Config is one connection. The zero value of a field means its default.
 type Config struct {
 	Name       string // the connection's name, as in logs
+	Bind       string // what tells this bind from others of the connection; its name
 	Address    string // host:port
 	TLS        bool
 	TLSConfig  *tls.Config // further settings with TLS: own roots, a client certificate
@@ -43,8 +44,10 @@ type Config struct {
 	Statuses map[wire.Status]wire.Class
 
 	// After a lost connection or a refused bind the pause grows from BackoffMin (1 s) to BackoffMax (60 s),
-	// with jitter. After a refused password or system id it is BackoffRefused (5 min): accounts get locked.
-	BackoffMin, BackoffMax, BackoffRefused time.Duration
+	// with jitter. After a refused password or system id it is BackoffRefused (5 min): accounts get locked. After
+	// "already bound" it grows to BackoffBound (5 s): the session of a process that is gone lives on at the message
+	// centre until that notices, and messages wait for it.
+	BackoffMin, BackoffMax, BackoffRefused, BackoffBound time.Duration
 
 	Logger *slog.Logger
 }
@@ -104,6 +107,8 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.BackoffMin, time.Second)
 	setDefault(&c.BackoffMax, time.Minute)
 	setDefault(&c.BackoffRefused, 5*time.Minute)
+	setDefault(&c.BackoffBound, 5*time.Second)
+	setDefault(&c.Bind, c.Name)
 	setDefault(&c.RegisteredDelivery, 1)
 	if c.NoReceipts {
 		c.RegisteredDelivery = 0

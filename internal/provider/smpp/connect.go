@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"net"
 	"time"
@@ -28,6 +29,9 @@ func (e *bindError) refused() bool {
 	return false
 }
 
+// occupied reports whether an earlier session has the place, most likely one that is dead and not yet missed.
+func (e *bindError) occupied() bool { return e.status == wire.StatusAlreadyBound }
+
 // run binds, waits for the session's end and binds again, until ctx ends.
 func (p *Provider) run(ctx context.Context) {
 	defer close(p.ended)
@@ -42,16 +46,31 @@ func (p *Provider) run(ctx context.Context) {
 		step = min(2*step, p.cfg.BackoffMax)
 		if ctx.Err() == nil && !p.isStopping() {
 			p.status.Store("paused: " + detail(err))
-			p.cfg.Logger.Warn("not bound", "connection", p.cfg.Name, "error", err, "retry_in", wait)
+			p.noteNotBound(err, wait)
 		}
 		pause(ctx, wait)
 	}
 }
 
+// noteNotBound warns, unless the message centre only holds an earlier session of ours: that is what a take-over from a
+// node that died looks like, and passes by itself.
+func (p *Provider) noteNotBound(err error, wait time.Duration) {
+	level := slog.LevelWarn
+	if refusal := (*bindError)(nil); errors.As(err, &refusal) && refusal.occupied() {
+		level = slog.LevelInfo
+	}
+	p.cfg.Logger.Log(context.Background(), level, "not bound", "connection", p.cfg.Name, "bind", p.cfg.Bind, "error", err, "retry_in", wait)
+}
+
 // backoff is the pause before the next bind.
 func (p *Provider) backoff(step time.Duration, err error) time.Duration {
-	if refusal := (*bindError)(nil); errors.As(err, &refusal) && refusal.refused() {
+	refusal := (*bindError)(nil)
+	switch {
+	case !errors.As(err, &refusal):
+	case refusal.refused():
 		return p.cfg.BackoffRefused
+	case refusal.occupied():
+		return jitter(min(step, p.cfg.BackoffBound), p.cfg.BackoffBound)
 	}
 	return jitter(step, p.cfg.BackoffMax)
 }
@@ -83,7 +102,7 @@ func (p *Provider) serve(ctx context.Context, l link) error {
 		p.status.Store("bound")
 	}
 	p.mu.Unlock()
-	p.cfg.Logger.Info("bound", "connection", p.cfg.Name)
+	p.cfg.Logger.Info("bound", "connection", p.cfg.Name, "bind", p.cfg.Bind)
 	p.freed()
 	first := l.submits
 	select {

@@ -17,7 +17,7 @@ const inboundParser = "smpp-inbound/1"
 
 // handle serves a request of the message centre.
 func (p *Provider) handle(s *wire.Session, pdu *wire.PDU, raw []byte, err error) {
-	event := provider.RawEvent{Payload: raw, Framing: wire.HeaderLen, Peer: s.Peer(), Bind: p.cfg.Name}
+	event := provider.RawEvent{Payload: raw, Framing: wire.HeaderLen, Peer: s.Peer(), Bind: p.cfg.Bind}
 	switch pdu.Command {
 	case wire.CmdDeliverSM, wire.CmdDataSM:
 		event.Parsed = Reader{p.cfg.Receipts}.parse(pdu, err)

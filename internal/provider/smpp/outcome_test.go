@@ -138,7 +138,7 @@ func TestBackoff(t *testing.T) {
 	p := New(Config{})
 	for status, want := range map[wire.Status]time.Duration{
 		wire.StatusInvPassword: 5 * time.Minute, wire.StatusInvSystemID: 5 * time.Minute,
-		wire.StatusInvSysType: 5 * time.Minute, wire.StatusAlreadyBound: time.Minute, 0x0D: time.Minute,
+		wire.StatusInvSysType: 5 * time.Minute, wire.StatusAlreadyBound: 5 * time.Second, 0x0D: time.Minute,
 	} {
 		if d := p.backoff(time.Minute, &bindError{status}); d != want {
 			t.Errorf("after %v: %v, want %v", status, d, want)

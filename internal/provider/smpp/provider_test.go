@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	"log/slog"
 	"net"
 	"runtime"
 	"strings"
@@ -303,4 +304,42 @@ func TestStopAwaits(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The message centre holds the session of a node that died: the bind is tried again, soon and without an alarm.
+//
+// covers: I9
+func TestAlreadyBoundIsTriedAgainWithoutAlarm(t *testing.T) {
+	c := newCentre(t)
+	cfg := config(c.address())
+	cfg.BackoffMin, cfg.BackoffMax, cfg.BackoffBound = 10*time.Millisecond, time.Hour, 20*time.Millisecond
+	var log lockedBuffer
+	cfg.Logger = slog.New(slog.NewTextHandler(&log, nil))
+	p := started(t, cfg, newGate())
+	for range 4 {
+		c.answer(c.accept(), wire.StatusAlreadyBound, nil)
+	}
+	c.bound()
+	ready(t, p)
+	if said := log.String(); strings.Contains(said, "WARN") || strings.Count(said, "already bound") != 4 {
+		t.Errorf("logged %s", said)
+	}
+}
+
+// lockedBuffer may be written while it is read.
+type lockedBuffer struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
 }
