@@ -25,7 +25,8 @@ type Connection struct {
 	// IDSpace is the connection whose message ids this one shares: receipts come back over either.
 	IDSpace string `yaml:"id_space,omitempty"`
 	// For both.
-	Window Window `yaml:"window"`         // in-flight limit
+	Binds  Binds  `yaml:"binds"`          // over all nodes
+	Window Window `yaml:"window"`         // in-flight limit of a bind
 	Rate   Rate   `yaml:"rate,omitempty"` // none: as fast as the window lets
 	// Senders are those with a rate of their own, beside the connection's.
 	Senders         map[string]Sender `yaml:"senders,omitempty"`
@@ -73,6 +74,9 @@ func (k Connection) withDefaults() Connection {
 	if k.Receipts.Time == 0 {
 		k.Receipts.Time = Duration(evidence.ReceiptTime)
 	}
+	if k.Binds == 0 {
+		k.Binds = 1
+	}
 	k.Long, k.Addresses = k.Long.withDefaults(), k.Addresses.withDefaults()
 	if k.Window == 0 {
 		k.Window = 10 // what operators commonly allow
@@ -109,6 +113,9 @@ func (k Connection) check() error {
 	}
 	if k.Window < 1 || k.Window > maxWindow {
 		return errWindow
+	}
+	if k.Binds < 1 || k.Binds > maxBinds {
+		return errBinds
 	}
 	for name, d := range map[string]Duration{"response_timeout": k.ResponseTimeout, "enquire_link": k.EnquireLink} {
 		if time.Duration(d) < 100*time.Millisecond || time.Duration(d) > time.Hour {

@@ -27,7 +27,7 @@ func TestConfigurationExample(t *testing.T) {
 	t.Setenv("CARRIER_A_PASSWORD", "secret")
 	c, err := load(t, example(t, "configuration.md", "config"), app.Flags{})
 	must(t, err)
-	if k := c.Connections["carrier_a"]; k.Window != 20 || k.Kind != "smpp" || len(k.Lookup.By) != 1 || k.Receipts.IDs.Receipt != "decimal" ||
+	if k := c.Connections["carrier_a"]; k.Window != 20 || k.Binds != 2 || k.Kind != "smpp" || len(k.Lookup.By) != 1 || k.Receipts.IDs.Receipt != "decimal" ||
 		k.Receipts.States["FAILED"] != "undelivered" || k.Receipts.Errors["069"] == "" || k.Receipts.Confirmed.Source == "" || time.Duration(k.Receipts.Time) != 48*time.Hour || k.Rate == 0 || len(k.Senders) != 2 || k.Addresses.ShortCode != "abbreviated" ||
 		k.Statuses.Codes["0x08"] != "retry_later" || k.Statuses.Codes["0x0401"] != "account" || k.Statuses.Source == "" {
 		t.Errorf("the example was read as %+v", c)

@@ -11,6 +11,7 @@ import (
 	"github.com/einmal/einmal/internal/engine/intake"
 	"github.com/einmal/einmal/internal/engine/outbound"
 	"github.com/einmal/einmal/internal/provider"
+	"github.com/einmal/einmal/internal/provider/binds"
 	"github.com/einmal/einmal/internal/provider/simulator"
 	"github.com/einmal/einmal/internal/provider/smpp"
 )
@@ -24,9 +25,11 @@ type line struct {
 	reader    provider.Reader
 	profile   evidence.Profile
 
-	centre   *simulator.Server // nil: it is no simulator
-	carrier  *smpp.Provider
-	dispatch *dispatch.Dispatcher
+	centre  *simulator.Server // nil: it is no simulator
+	carrier *binds.Provider
+	// addressing is how addresses are sent.
+	addressing func(sender, destination string) (source, dest string)
+	dispatch   *dispatch.Dispatcher
 }
 
 // openLine numbers a connection and makes its ends. A simulated message centre listens at once; nothing else runs.
@@ -50,7 +53,7 @@ func (a *App) openLine(ctx context.Context, name string, cfg Connection) (*line,
 	if err != nil {
 		return nil, err
 	}
-	l.carrier = smpp.New(carrier)
+	l.carrier, l.addressing = bindsOf(carrier, cfg.Binds), smpp.New(carrier).Addressing
 	l.dispatch = a.dispatcher(l)
 	return l, nil
 }
@@ -108,9 +111,9 @@ func (a *App) dispatcher(l *line) *dispatch.Dispatcher {
 		Connection: dispatch.Connection{
 			ID: l.id, IDSpace: l.space, Name: l.name, EchoesReference: l.profile.EchoesReference, Simulated: l.simulated(),
 			Together: l.cfg.Long.Send == sendTogether, OneReceipt: l.cfg.Receipts.Parts == receiptsOfFirst,
-			Rates: l.cfg.rates(),
+			Rates: l.cfg.rates(), Binds: int(l.cfg.Binds), Own: l.simulated(),
 		},
-		Addressing:      l.carrier.Addressing,
+		Addressing:      l.addressing,
 		ResponseTimeout: time.Duration(l.cfg.ResponseTimeout), Committed: a.relay.Wake, Log: a.log, Metrics: a.dispatched,
 	})
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/einmal/einmal/internal/ground/secret"
 	"github.com/einmal/einmal/internal/ground/telemetry"
 	"github.com/einmal/einmal/internal/provider"
+	"github.com/einmal/einmal/internal/provider/binds"
 	"github.com/einmal/einmal/internal/provider/simulator"
 	"github.com/einmal/einmal/internal/provider/smpp"
 	"github.com/einmal/einmal/internal/store"
@@ -143,9 +144,11 @@ func (g *gateway) startNode(ctx context.Context) (stop func()) {
 		Connection: g.conn, IDSpace: space, Name: "simulator", Tenant: g.tenant, Sealer: sealer, Log: g.store,
 		Key: identityKey, Clock: clock.System{}, Hand: receipts.Offer, Logger: log, Metrics: intake.NewMetrics(metrics),
 	})
-	carrier := smpp.New(smpp.Config{
-		Name: "simulator", Address: g.address, SystemID: "einmal", Window: set.window, ResponseTimeout: set.answer,
-		BackoffMin: 10 * time.Millisecond, BackoffMax: 50 * time.Millisecond,
+	carrier := binds.New(func(int) provider.Provider {
+		return smpp.New(smpp.Config{
+			Name: "simulator", Address: g.address, SystemID: "einmal", Window: set.window, ResponseTimeout: set.answer,
+			BackoffMin: 10 * time.Millisecond, BackoffMax: 50 * time.Millisecond,
+		})
 	})
 	counters := dispatch.NewMetrics(metrics)
 	sweeper := dispatch.NewSweeper(dispatch.SweepConfig{Store: g.store, Rules: rules, Every: set.every, Log: log, Metrics: counters, Committed: g.note})

@@ -102,11 +102,32 @@ type Slot struct {
 	Fence      int64
 }
 
+// SlotSpec says who wants binds of which connection.
+type SlotSpec struct {
+	Connection int64
+	Binds      int // of the connection, over all nodes
+	Node       ident.Node
+	Lease      time.Duration
+	// Share is flow.BindShare: how many binds the node may hold that stands at this place in the line of those that want some.
+	Share func(binds, nodes, rank int) int
+}
+
+// SlotShare is what a node has of a connection's binds.
+type SlotShare struct {
+	Held  []Slot // by number; their leases run anew
+	Share int    // how many it may have. It holds more as long as it has not given them back
+	Nodes int    // how many nodes want binds of the connection, itself among them
+}
+
 // Slots shares the binds of a connection among nodes.
 type Slots interface {
-	// TakeSlot takes a free slot of the first n, or one whose lease has ended; ok is false if there is none.
-	TakeSlot(ctx context.Context, connection int64, n int, node ident.Node, lease time.Duration) (s Slot, ok bool, err error)
-	// RenewSlot reports false if the slot was lost.
-	RenewSlot(ctx context.Context, s Slot, node ident.Node, lease time.Duration) (bool, error)
+	// KeepSlots says that the node wants binds for one lease more, renews the slots that it holds and has not lost, and
+	// takes free ones, or such whose lease has ended, up to its share. It waits for no other node: what others have
+	// locked is passed over.
+	KeepSlots(ctx context.Context, spec SlotSpec) (SlotShare, error)
+	// GiveSlot gives back a slot that the node holds.
 	GiveSlot(ctx context.Context, s Slot, node ident.Node) error
+	// LeaveSlots gives back all slots of a node on a connection, which wants none any more: others have larger shares
+	// from now on.
+	LeaveSlots(ctx context.Context, connection int64, node ident.Node) error
 }

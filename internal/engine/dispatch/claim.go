@@ -159,7 +159,7 @@ func (d *Dispatcher) roomFor(now time.Time) flow.Room {
 
 // roomBeside is the room that is left beside what is reserved, and what others wait for.
 func (d *Dispatcher) roomBeside(now time.Time, others *load) flow.Room {
-	if !d.slot.held(now) || d.pause.on(now) || d.unsettled.Load() >= maxUnsettled {
+	if !d.slots.valid(now) || d.pause.on(now) || d.unsettled.Load() >= maxUnsettled {
 		return flow.Room{}
 	}
 	return flow.Window{

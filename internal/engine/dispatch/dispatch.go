@@ -19,7 +19,6 @@ import (
 
 	"github.com/einmal/einmal/internal/domain/flow"
 	"github.com/einmal/einmal/internal/ground/ident"
-	"github.com/einmal/einmal/internal/provider"
 	"github.com/einmal/einmal/internal/store"
 )
 
@@ -30,8 +29,11 @@ type Connection struct {
 	Name            string
 	EchoesReference bool // receipts carry our own reference
 	Simulated       bool
-	Slots           int        // how many nodes may be bound at the same time; 1
-	Rates           flow.Rates // nil: as fast as the window lets
+	// Binds is how many binds all nodes together may have: 1. Own says that the far side is this node's alone: it has all
+	// of them, and no other node is asked.
+	Binds int
+	Own   bool
+	Rates flow.Rates // nil: as fast as the window lets
 	// Together lets all parts of a long message leave at once; else the first has to be accepted before. OneReceipt
 	// asks for a receipt with the first part alone: the connection sends no more than one for a message.
 	Together, OneReceipt bool
@@ -53,7 +55,7 @@ type Opener func(ctx context.Context, m store.Opened) (text string, err error)
 type Config struct {
 	Node       ident.Node
 	Connection Connection
-	Provider   provider.Provider // started and given its sink by the caller; stopped by Stop
+	Provider   Carrier // started and given its sink by the caller, without binds; stopped by Stop
 	Store      Store
 	Open       Opener
 	Rules      store.Rules // what an outcome needs that meets a receipt which came before it
@@ -91,7 +93,7 @@ const (
 type Dispatcher struct {
 	cfg     Config
 	claimer claimer
-	slot    slot
+	slots   slots
 	pause   pause
 	late    lateness
 	rest    remainder
@@ -109,6 +111,7 @@ type Dispatcher struct {
 	stopping chan struct{}
 	stopOnce sync.Once
 	cancel   context.CancelFunc
+	endSlots context.CancelFunc // ends their keeping alone
 
 	claiming, openers, settlers, renewer sync.WaitGroup
 
@@ -128,6 +131,7 @@ func New(cfg Config) *Dispatcher {
 		landed:   make(chan struct{}, 1),
 		stopping: make(chan struct{}),
 		cancel:   func() {},
+		endSlots: func() {},
 
 		firstBackoff: firstBackoff,
 	}
@@ -145,7 +149,7 @@ func (c Config) withDefaults() Config {
 			*d.at = d.value
 		}
 	}
-	c.Connection.Slots = max(c.Connection.Slots, 1)
+	c.Connection.Binds = max(c.Connection.Binds, 1)
 	return c
 }
 
@@ -156,7 +160,9 @@ func (d *Dispatcher) Start(ctx context.Context) {
 		d.claims.abandon()
 		d.outcomes.abandon()
 	})
-	d.renewer.Go(func() { d.keepSlot(ctx) })
+	var slots context.Context
+	slots, d.endSlots = context.WithCancel(ctx)
+	d.renewer.Go(func() { d.keepSlots(slots) })
 	d.claiming.Go(func() { d.claimLoop(ctx) })
 	for range stages {
 		d.openers.Go(func() { d.openLoop(ctx) })
@@ -168,8 +174,9 @@ func (d *Dispatcher) Start(ctx context.Context) {
 func (d *Dispatcher) Wake() { signal(d.wake) }
 
 // Stop ends the work in order: no new claims; what was claimed and not opened is given back; the provider waits
-// for its answers; outcomes are committed; the bind slot is given back. When ctx ends first, the rest is left
-// to the sweeps: messages without an attempt are due again, attempts without an outcome become unknown.
+// for its answers; the bind slots are given back at once, for others to take; outcomes are committed. When ctx ends
+// first, the rest is left to the sweeps: messages without an attempt are due again, attempts without an outcome become
+// unknown.
 func (d *Dispatcher) Stop(ctx context.Context) error {
 	d.stopOnce.Do(func() { close(d.stopping) })
 	defer d.cancel()
@@ -181,12 +188,13 @@ func (d *Dispatcher) Stop(ctx context.Context) error {
 	d.claims.close()
 	d.openers.Wait()
 	err := d.cfg.Provider.Stop(ctx)
+	d.endSlots()
+	d.renewer.Wait()
+	err = errors.Join(err, d.leaveSlots(ctx))
 	d.awaitLanding(ctx)
 	d.outcomes.close()
 	d.settlers.Wait()
-	d.cancel()
-	d.renewer.Wait()
-	return errors.Join(err, d.giveSlot(ctx), ctx.Err())
+	return errors.Join(err, ctx.Err())
 }
 
 // awaitLanding waits for the reports that a provider gives while or after it stops.

@@ -133,7 +133,7 @@ func TestTheDeadlineCountsFromBeforeTheClaim(t *testing.T) {
 	cfg := config(s, p)
 	cfg.Lease, cfg.Margin = 10*time.Second, 3*time.Second
 	d := New(cfg)
-	d.slot.set(store.Slot{}, time.Now().Add(time.Hour))
+	d.slots.set(time.Now().Add(time.Hour))
 	s.put(16)
 	claimed := make(chan found)
 	go func() { claimed <- d.claimOnce(t.Context()) }()

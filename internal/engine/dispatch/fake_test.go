@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -35,8 +36,9 @@ type memory struct {
 	fail     func(method string, n int) error // n counts the calls of the method from 1
 	calls    map[string]int
 	hold     map[string]chan struct{} // a call of the method waits for it
-	slot     int64                    // fence of the slot; 0: free
 	noSlot   bool
+	share    *store.SlotShare // nil: one slot
+	given    []store.Slot
 	specs    []store.ClaimSpec
 	opens    []store.OpenSpec
 	news     []store.News
@@ -246,29 +248,29 @@ func (s *memory) DueValidity(_ context.Context, from store.Cursor, _ int) ([]ide
 	return due, store.Cursor{ReadyAt: clock.Micros(at + 1)}, nil
 }
 
-func (s *memory) TakeSlot(context.Context, int64, int, ident.Node, time.Duration) (store.Slot, bool, error) {
-	if err := s.call("TakeSlot"); err != nil {
-		return store.Slot{}, false, err
-	}
-	ok := false
-	s.change(func() {
-		if ok = !s.noSlot; ok {
-			s.slot++
-		}
-	})
-	return store.Slot{Connection: 1, Fence: s.slot}, ok, nil
-}
-
-func (s *memory) RenewSlot(_ context.Context, have store.Slot, _ ident.Node, _ time.Duration) (bool, error) {
-	if err := s.call("RenewSlot"); err != nil {
-		return false, err
+// KeepSlots gives what the test has set, and the first slot of the connection otherwise.
+func (s *memory) KeepSlots(_ context.Context, spec store.SlotSpec) (store.SlotShare, error) {
+	if err := s.call("KeepSlots"); err != nil {
+		return store.SlotShare{}, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return !s.noSlot && have.Fence == s.slot, nil
+	if s.noSlot {
+		return store.SlotShare{Share: 1, Nodes: 1}, nil
+	}
+	if s.share != nil {
+		return *s.share, nil
+	}
+	return store.SlotShare{Held: []store.Slot{{Connection: spec.Connection, Fence: 1}}, Share: 1, Nodes: 1}, nil
 }
 
-func (s *memory) GiveSlot(context.Context, store.Slot, ident.Node) error { return s.call("GiveSlot") }
+func (s *memory) GiveSlot(_ context.Context, slot store.Slot, _ ident.Node) error {
+	err := s.call("GiveSlot")
+	s.change(func() { s.given = append(s.given, slot) })
+	return err
+}
+
+func (s *memory) LeaveSlots(context.Context, int64, ident.Node) error { return s.call("LeaveSlots") }
 
 // await waits until the condition holds; it is looked at after each change.
 func (s *memory) await(t *testing.T, what string, holds func() bool) {
@@ -311,10 +313,44 @@ type carrier struct {
 	sent    chan sent
 	changed chan struct{}
 	onStop  func()
+	holds   map[int]time.Time // by bind; one that has left has none
+	leaving chan int
+	left    chan struct{} // not nil: a bind that leaves waits for it
+}
+
+// Hold implements Carrier.
+func (c *carrier) Hold(n int, until time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.holds[n] = until
+	return nil
+}
+
+// Leave implements Carrier.
+func (c *carrier) Leave(ctx context.Context, n int) error {
+	c.leaving <- n
+	if c.left != nil {
+		select {
+		case <-c.left:
+		case <-ctx.Done():
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.holds, n)
+	return nil
+}
+
+// held are the binds that may be used, in order.
+func (c *carrier) held() []int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Sorted(maps.Keys(c.holds))
 }
 
 func newCarrier(window int) *carrier {
-	return &carrier{window: window, sent: make(chan sent, 10_000), changed: make(chan struct{}, 1), onStop: func() {}}
+	return &carrier{window: window, sent: make(chan sent, 10_000), changed: make(chan struct{}, 1), onStop: func() {},
+		holds: map[int]time.Time{}, leaving: make(chan int, 100)}
 }
 
 func (c *carrier) Start(context.Context, provider.Sink) error { return nil }
@@ -379,7 +415,7 @@ func (c *carrier) next(t *testing.T) sent {
 
 func config(s *memory, c *carrier) Config {
 	return Config{
-		Node: ident.Node{1}, Connection: Connection{ID: 1, IDSpace: 7, Name: "carrier", Slots: 1},
+		Node: ident.Node{1}, Connection: Connection{ID: 1, IDSpace: 7, Name: "carrier", Binds: 1},
 		Provider: c, Store: s,
 		Open:    func(context.Context, store.Opened) (string, error) { return "Hello", nil },
 		Rules:   store.Rules{Correlate: evidence.Correlate, Grace: time.Minute, LookBack: 72 * time.Hour},

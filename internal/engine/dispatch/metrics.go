@@ -14,7 +14,7 @@ import (
 // Metrics are the counters of all dispatchers and of the sweeper of a node.
 type Metrics struct {
 	claimed, returned, late, dropped, pauses, slowed *prometheus.CounterVec // by connection
-	stopped                                          *prometheus.GaugeVec
+	stopped, binds                                   *prometheus.GaugeVec
 	outcomes                                         *prometheus.CounterVec
 	swept                                            *prometheus.CounterVec
 	orphans                                          prometheus.Counter
@@ -30,6 +30,7 @@ func NewMetrics(m *telemetry.Metrics) *Metrics {
 		pauses:   m.Counter("connection_pauses_total", "Pauses of a connection that its provider refuses as a whole.", "connection"),
 		slowed:   m.Counter("slow_downs_total", "Answers by which a provider asked for a lower rate.", "connection"),
 		stopped:  m.Gauge("stopped_flows", "Flows with work that an emergency stop holds, of those that the last claim looked at.", "connection"),
+		binds:    m.Gauge("bind_slots", "Binds of a connection that this node may use now, of those that nodes share.", "connection"),
 		outcomes: m.Counter("outcomes_total", "Answers to attempts, or their lack.", "connection", "outcome", "late", "simulated"),
 		swept:    m.Counter("swept_total", "Messages for which a time was over.", "what"),
 		orphans:  m.Counter("orphans_total", "Messages whose worker was gone while an attempt was open: unknown.").WithLabelValues(),

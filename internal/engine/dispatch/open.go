@@ -121,7 +121,7 @@ func (d *Dispatcher) submit(ctx context.Context, o store.Opened, deadline time.T
 		report(unopened(err))
 		return
 	}
-	until := d.slot.validUntil()
+	until := d.slots.validUntil()
 	if !time.Now().Before(until) {
 		report(slotLost)
 		return

@@ -46,7 +46,7 @@ func TestWithoutTimeNothingIsSubmitted(t *testing.T) {
 			cfg := config(newMemory(), newCarrier(1))
 			cfg.Provider = untouched{newCarrier(1), t}
 			d := New(cfg)
-			d.slot.set(store.Slot{}, c.slot)
+			d.slots.set(c.slot)
 			d.submit(t.Context(), c.opened, at.Add(time.Hour))
 			if d.outcomes.close(); t.Failed() {
 				return
@@ -65,9 +65,9 @@ func TestALostSlotSubmitsNothing(t *testing.T) {
 	cfg := config(s, newCarrier(1))
 	cfg.Provider = untouched{newCarrier(1), t}
 	d := New(cfg)
-	d.renewOrTake(t.Context())
+	d.shareSlots(t.Context(), time.Now())
 	s.change(func() { s.noSlot = true })
-	d.renewOrTake(t.Context())
+	d.shareSlots(t.Context(), time.Now())
 	d.submit(t.Context(), store.Opened{OpenedAt: now(), ValidUntil: now() + 60e6}, time.Now().Add(time.Hour))
 }
 
@@ -87,12 +87,14 @@ func lines(log *bytes.Buffer) []string {
 }
 
 func TestASlotThatIsNotFreeForLongIsToldOfOnce(t *testing.T) {
-	s := newMemory()
-	d, log := logged(s, telemetry.NewMetrics())
-	lease, at := d.cfg.Lease, time.Now()
+	d, log := logged(newMemory(), telemetry.NewMetrics())
+	long, at := 2*d.cfg.Lease+d.cfg.ResponseTimeout, time.Now()
 	ask := func(free bool, after time.Duration) string {
-		s.noSlot = !free
-		d.takeSlot(t.Context(), at.Add(after))
+		got := store.SlotShare{Share: 1, Nodes: 2}
+		if free {
+			got.Held = []store.Slot{{}}
+		}
+		d.noteShare(got, at.Add(after))
 		said := lines(log)
 		if len(said) > 1 {
 			t.Errorf("at %v: %q", after, said)
@@ -106,18 +108,18 @@ func TestASlotThatIsNotFreeForLongIsToldOfOnce(t *testing.T) {
 			want  string
 		}{
 			{0, false, ""},
-			{2 * lease, false, ""},
-			{2*lease + 1, false, "no bind slot is free"},
-			{3 * lease, false, ""},
-			{9 * lease, true, "a bind slot is free again"},
-			{10 * lease, false, ""},
-			{11 * lease, true, ""},
+			{long, false, ""},
+			{long + 1, false, "no bind slot is free"},
+			{2 * long, false, ""},
+			{9 * long, true, "a bind slot is free again"},
+			{10 * long, false, ""},
+			{11 * long, true, ""},
 		} {
 			if got := ask(c.free, c.after); (c.want == "") != (got == "") || !strings.Contains(got, c.want) {
 				t.Errorf("after %v, free %t: logged %q, want %q", c.after, c.free, got, c.want)
 			}
 		}
-		at = at.Add(20 * lease)
+		at = at.Add(20 * long)
 	}
 }
 
@@ -127,11 +129,11 @@ func TestAStoreThatIsAwayEndsNoOutage(t *testing.T) {
 	s.noSlot = true
 	d, log := logged(s, telemetry.NewMetrics())
 	at := time.Now()
-	d.takeSlot(t.Context(), at)
-	d.takeSlot(t.Context(), at.Add(3*d.cfg.Lease))
-	s.fail = failFirst("TakeSlot", 3, away)
-	d.takeSlot(t.Context(), at.Add(4*d.cfg.Lease))
-	d.takeSlot(t.Context(), at.Add(5*d.cfg.Lease))
+	d.shareSlots(t.Context(), at)
+	d.shareSlots(t.Context(), at.Add(time.Hour))
+	s.fail = failFirst("KeepSlots", 3, away)
+	d.shareSlots(t.Context(), at.Add(2*time.Hour))
+	d.shareSlots(t.Context(), at.Add(3*time.Hour))
 	if got := log.String(); strings.Count(got, "no bind slot is free") != 1 || strings.Contains(got, "free again") {
 		t.Errorf("logged %s, want one outage without an end", got)
 	}

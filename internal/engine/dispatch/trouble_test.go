@@ -111,7 +111,7 @@ func TestClaimsAreGivenBackWhenNoAttemptCanBeOpened(t *testing.T) {
 func TestClaimsGoOnAfterTheStoreWasAway(t *testing.T) {
 	s, p := newMemory(), newCarrier(50)
 	s.fail = func(m string, call int) error {
-		return errors.Join(failFirst("Claim", 2, away)(m, call), failFirst("TakeSlot", 2, away)(m, call))
+		return errors.Join(failFirst("Claim", 2, away)(m, call), failFirst("KeepSlots", 2, away)(m, call))
 	}
 	cfg := config(s, p)
 	cfg.Lease = 40 * time.Millisecond
@@ -130,7 +130,7 @@ func TestWithoutASlotNothingIsClaimed(t *testing.T) {
 	cfg.Lease, cfg.Margin = 40*time.Millisecond, 10*time.Millisecond
 	start(t, cfg)
 	m := s.put(16)
-	s.awaitCall(t, "TakeSlot", 3)
+	s.awaitCall(t, "KeepSlots", 3)
 	if s.countCalls("Claim") != 0 {
 		t.Error("something was claimed without a slot")
 	}
@@ -150,18 +150,18 @@ func TestALostSlotEndsTheSubmissions(t *testing.T) {
 			cfg := config(s, newCarrier(1))
 			cfg.Lease, cfg.Margin = 50*time.Millisecond, 10*time.Millisecond
 			d := New(cfg)
-			d.renewOrTake(t.Context())
-			until := d.slot.validUntil()
-			if !d.slot.held(time.Now()) {
+			d.shareSlots(t.Context(), time.Now())
+			until := d.slots.validUntil()
+			if !d.slots.valid(time.Now()) {
 				t.Fatal("no slot was taken")
 			}
 			s.noSlot = renew.err == nil
-			s.fail = failFirst("RenewSlot", 1, renew.err)
-			d.renewOrTake(t.Context())
-			if got := d.slot.validUntil(); got.After(until) {
+			s.fail = failFirst("KeepSlots", 2, renew.err)
+			d.shareSlots(t.Context(), time.Now())
+			if got := d.slots.validUntil(); got.After(until) {
 				t.Error("the slot was made longer")
 			}
-			if d.slot.held(until) {
+			if d.slots.valid(until) {
 				t.Error("the slot is still held after its lease")
 			}
 		})
@@ -173,7 +173,7 @@ func TestTheSlotBoundsTheDeadline(t *testing.T) {
 	s, p := newMemory(), newCarrier(1)
 	d := New(config(s, p))
 	until := time.Now().Add(time.Second)
-	d.slot.set(store.Slot{}, until)
+	d.slots.set(until)
 	d.submit(t.Context(), store.Opened{OpenedAt: now(), ValidUntil: now() + 1e6}, until.Add(time.Minute))
 	if got := p.next(t).Deadline; !got.Equal(until) {
 		t.Errorf("the deadline is %v after the slot's end", got.Sub(until))
@@ -204,7 +204,7 @@ func TestClaimsRestAfterNotNow(t *testing.T) {
 		cfg := config(newMemory(), newCarrier(10))
 		cfg.Poll = time.Second
 		d := New(cfg)
-		d.slot.set(store.Slot{}, time.Now().Add(time.Hour))
+		d.slots.set(time.Now().Add(time.Hour))
 		at := time.Now()
 		d.notePause(provider.Outcome{Kind: kind}, at)
 		if got := d.roomFor(at.Add(time.Second-1)).All == 0; got != rests {
@@ -237,7 +237,7 @@ func TestPausesDouble(t *testing.T) {
 // Too many outcomes that wait for the store keep new messages from being claimed.
 func TestABacklogOfOutcomesStopsClaims(t *testing.T) {
 	d := New(config(newMemory(), newCarrier(10)))
-	d.slot.set(store.Slot{}, time.Now().Add(time.Hour))
+	d.slots.set(time.Now().Add(time.Hour))
 	d.unsettled.Store(maxUnsettled)
 	if got := d.roomFor(time.Now()).All; got != 0 {
 		t.Errorf("there is room for %d", got)
@@ -275,8 +275,8 @@ func TestStopEndsInOrder(t *testing.T) {
 	}
 	s.awaitState(t, message.Accepted, first)
 	s.awaitState(t, message.Pending, second)
-	if s.countCalls("GiveSlot") != 1 || !p.stopped {
-		t.Error("the slot was not given back, or the provider not stopped")
+	if s.countCalls("LeaveSlots") != 1 || !p.stopped {
+		t.Error("the slots were not given back, or the provider not stopped")
 	}
 }
 

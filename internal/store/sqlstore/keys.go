@@ -4,13 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"time"
 
 	"github.com/einmal/einmal/internal/domain/evidence"
-	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/fault"
 	"github.com/einmal/einmal/internal/ground/ident"
-	"github.com/einmal/einmal/internal/store"
 )
 
 var (
@@ -67,72 +64,4 @@ func (s *Store) DestroyOwnKeys(ctx context.Context, limit int) (int, error) {
 		return err
 	})
 	return int(n), err
-}
-
-var (
-	insertSlots = define(`insert into bind_slot (connection, n, node, fence, lease_until)
-		select {1}, n, {2}, 0, 0 from {rows n int} where true order by n on conflict (connection, n) do nothing`)
-	findSlot = define(`select n, fence from bind_slot where connection = {1} and n < {2} and (lease_until <= {3} or lease_until > {5} or node = {4}) order by n limit 1 {skip}`)
-	takeSlot = define(`update bind_slot set node = {1}, fence = {2}, lease_until = {3} where connection = {4} and n = {5}`)
-	moveSlot = define(`update bind_slot set lease_until = {1} where connection = {2} and n = {3} and fence = {4} and node = {5} and lease_until > {6}`)
-)
-
-// longestLease is longer than any lease is asked for. One that ends later was written by a clock that has stepped
-// back since, and is over.
-const longestLease = time.Minute
-
-// TakeSlot implements store.Slots.
-func (s *Store) TakeSlot(ctx context.Context, connection int64, n int, node ident.Node, lease time.Duration) (store.Slot, bool, error) {
-	slot, ok := store.Slot{Connection: connection}, false
-	err := s.once(ctx, func(t *tx) error {
-		ctx := t.ctx
-		ok = false // an earlier try may have been undone
-		all := &rows{}
-		for i := range n {
-			all.add(i)
-		}
-		if _, err := t.exec(ctx, insertSlots, all, connection, []byte{}); err != nil {
-			return err
-		}
-		now, err := t.now(ctx)
-		if err != nil {
-			return err
-		}
-		err = t.row(ctx, findSlot, nil, scan1(&slot.N, &slot.Fence), connection, n, now, node, now.Add(longestLease))
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		ok = true
-		slot.Fence++
-		_, err = t.exec(ctx, takeSlot, nil, node, slot.Fence, now.Add(lease), connection, slot.N)
-		return err
-	})
-	return slot, ok && err == nil, err
-}
-
-// RenewSlot implements store.Slots.
-func (s *Store) RenewSlot(ctx context.Context, slot store.Slot, node ident.Node, lease time.Duration) (bool, error) {
-	return s.moveSlot(ctx, slot, node, func(now clock.Micros) clock.Micros { return now.Add(lease) })
-}
-
-// GiveSlot implements store.Slots.
-func (s *Store) GiveSlot(ctx context.Context, slot store.Slot, node ident.Node) error {
-	_, err := s.moveSlot(ctx, slot, node, func(clock.Micros) clock.Micros { return 0 })
-	return err
-}
-
-func (s *Store) moveSlot(ctx context.Context, slot store.Slot, node ident.Node, until func(now clock.Micros) clock.Micros) (bool, error) {
-	var n int64
-	err := s.once(ctx, func(t *tx) error {
-		now, err := t.now(t.ctx)
-		if err != nil {
-			return err
-		}
-		n, err = t.exec(t.ctx, moveSlot, nil, until(now), slot.Connection, slot.N, slot.Fence, node, now)
-		return err
-	})
-	return n == 1, err
 }

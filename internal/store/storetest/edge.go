@@ -23,19 +23,19 @@ func testLostSlot(t *testing.T, h Harness) {
 	release := f.Hold()
 	mine := make(chan bool, 1)
 	go func() {
-		_, ok, err := f.TakeSlot(ctx, w.conn, 1, w.node, time.Minute)
+		got, err := f.KeepSlots(ctx, w.wants(1, w.node))
 		if err != nil {
 			t.Error(err)
 		}
-		mine <- ok
+		mine <- len(got.Held) == 1
 	}()
 	for f.Cut() == 0 { // the other node comes after our try was lost
 		<-time.After(time.Millisecond)
 	}
-	_, theirs, err := f.Direct.TakeSlot(ctx, w.conn, 1, other, time.Minute)
+	got, err := f.Direct.KeepSlots(ctx, w.wants(1, other))
 	must(t, err)
 	release()
-	if ours := <-mine; ours == theirs {
+	if ours, theirs := <-mine, len(got.Held) == 1; ours == theirs {
 		t.Errorf("we hold the slot: %v, the other node holds it: %v", ours, theirs)
 	}
 }
@@ -46,14 +46,9 @@ func testClockStepsBack(t *testing.T, h Harness) {
 		return // a server's clock cannot be moved
 	}
 	w := newWorld(t, h)
-	ctx := context.Background()
-	if _, ok, err := w.TakeSlot(ctx, w.conn, 1, w.node, 2*time.Second); err != nil || !ok {
-		t.Fatalf("%v %v", ok, err)
-	}
+	w.expectSlots("before", w.keep(1, w.node), 1, 1, 0)
 	w.advance(-time.Hour)
-	if _, ok, err := w.TakeSlot(ctx, w.conn, 1, ident.NewNode(), 2*time.Second); err != nil || !ok {
-		t.Errorf("a lease from the future keeps the slot: %v %v", ok, err)
-	}
+	w.expectSlots("a lease from the future", w.keep(1, ident.NewNode()), 1, 1, 0)
 }
 
 // testOpenAfterValidity claims a message in time and comes to open it too late: an expired code is not sent.

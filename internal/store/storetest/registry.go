@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/einmal/einmal/internal/domain/flow"
 	"github.com/einmal/einmal/internal/ground/fault"
@@ -90,34 +89,5 @@ func checkFlows(t *testing.T, s store.Store, connection int64) {
 			t.Errorf("the flow %+v has the number %d, then %d, of the place %+v", spec, id, again, flow.PlaceOf(id))
 		}
 		seen[id] = true
-	}
-}
-
-func testSlots(t *testing.T, h Harness) {
-	w := newWorld(t, h)
-	ctx, other := context.Background(), ident.NewNode()
-	mine, ok, err := w.TakeSlot(ctx, w.conn, 1, w.node, 2*time.Second)
-	must(t, err)
-	if !ok {
-		t.Fatal("a free slot was not to be had")
-	}
-	if _, ok, _ = w.TakeSlot(ctx, w.conn, 1, other, 2*time.Second); ok {
-		t.Fatal("two nodes hold one slot")
-	}
-	if ok, err := w.RenewSlot(ctx, mine, w.node, time.Second); err != nil || !ok {
-		t.Fatalf("renewing: %v %v", ok, err)
-	}
-	w.advance(1500 * time.Millisecond)
-	theirs, ok, err := w.TakeSlot(ctx, w.conn, 1, other, 2*time.Second)
-	must(t, err)
-	if !ok || theirs.Fence <= mine.Fence {
-		t.Fatalf("a slot whose lease ended: %v, fence %d after %d", ok, theirs.Fence, mine.Fence)
-	}
-	if ok, _ := w.RenewSlot(ctx, mine, w.node, time.Second); ok {
-		t.Error("a lost slot was renewed")
-	}
-	must(t, w.GiveSlot(ctx, theirs, other))
-	if _, ok, _ = w.TakeSlot(ctx, w.conn, 1, w.node, time.Second); !ok {
-		t.Error("a slot that was given back is not free")
 	}
 }

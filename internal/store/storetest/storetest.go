@@ -47,7 +47,6 @@ type Fragile struct {
 func Run(t *testing.T, h Harness) {
 	runAll(t, h, map[string]func(*testing.T, Harness){
 		"Registry":             testRegistry,
-		"Slots":                testSlots,
 		"DecideOne":            testDecideOne,
 		"DecideBatch":          testDecideBatch,
 		"IdempotencyKey":       testIdempotencyKey,
@@ -110,7 +109,7 @@ func Run(t *testing.T, h Harness) {
 		"OwnKeysAreDestroyed":  testOwnKeysAreDestroyed,
 		"ExceptionsAreGrouped": testExceptionsAreGrouped,
 	})
-	for _, more := range []map[string]func(*testing.T, Harness){jumpTests, exceptionTests, finalityTests, administrationTests, moneyTests} {
+	for _, more := range []map[string]func(*testing.T, Harness){jumpTests, slotTests, exceptionTests, finalityTests, administrationTests, moneyTests} {
 		runAll(t, h, more)
 	}
 }

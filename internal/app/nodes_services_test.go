@@ -1,0 +1,79 @@
+//go:build services
+
+package app_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/einmal/einmal/internal/app"
+	"github.com/einmal/einmal/internal/provider/simulator"
+	"github.com/einmal/einmal/internal/store/storetest"
+)
+
+// beside is the configuration of another node on the same store, with the first one's keys.
+func beside(t *testing.T, first app.Config) app.Config {
+	t.Helper()
+	c := first
+	c.Data = filepath.Join(t.TempDir(), "data")
+	must(t, os.MkdirAll(filepath.Join(c.Data, "keys"), 0o700))
+	for _, name := range []string{"admin.key", "keys/identity.key", "keys/sealing.key"} {
+		b, err := os.ReadFile(filepath.Join(first.Data, name))
+		must(t, err)
+		must(t, os.WriteFile(filepath.Join(c.Data, name), b, 0o600))
+	}
+	return c
+}
+
+// The binds of a connection are shared: who comes gets its part of them, who leaves in order leaves them at once, and the
+// carrier never sees one too many.
+//
+// covers: I9
+func TestBindsAreSharedByNodes(t *testing.T) {
+	centre := simulator.New(simulator.Config{Binds: 3, Echo: true})
+	must(t, centre.Start())
+	t.Cleanup(func() { must(t, centre.Close()) })
+	c := testConfig(t, storetest.PostgresDatabase(t).String())
+	k := c.Connections["simulator"]
+	k.Kind, k.Address, k.SystemID, k.Ledger, k.Binds = "smpp", centre.Addr(), "einmal", "", 3
+	c.Connections = map[string]app.Connection{"carrier": k}
+	one := start(t, c)
+	one.until("three binds of one node", func() bool {
+		return one.counted(`einmal_bind_slots{connection="carrier"}`, "3") && centre.Bound("einmal") == 3
+	})
+
+	two := start(t, beside(t, c))
+	two.until("two binds and one", func() bool {
+		return one.counted(`einmal_bind_slots{connection="carrier"}`, "2") && two.counted(`einmal_bind_slots{connection="carrier"}`, "1") && centre.Bound("einmal") == 3
+	})
+	for _, g := range []*gateway{one, two} {
+		g.await(g.post(alert(g.Addr(), "+12025550100")).at("message.id"), "delivered")
+	}
+	one.stop()
+	left := time.Now()
+	two.until("three binds of the other", func() bool { return centre.Bound("einmal") == 3 })
+	if took := time.Since(left); took > time.Second {
+		t.Errorf("the binds were idle for %s after an orderly stop", took)
+	}
+	two.await(two.post(alert("after", "+12025550100")).at("message.id"), "delivered")
+}
+
+// Each node sends over a simulator of its own, whatever it was that took the request.
+func TestEachNodeHasItsOwnSimulator(t *testing.T) {
+	c := testConfig(t, storetest.PostgresDatabase(t).String())
+	one := start(t, c)
+	other := beside(t, c)
+	k := other.Connections["simulator"]
+	k.Ledger = filepath.Join(t.TempDir(), "ledger")
+	other.Connections = map[string]app.Connection{"simulator": k}
+	two := start(t, other)
+	for n := 0; one.accepts() == 0 || two.accepts() == 0; n++ {
+		if n == 100 {
+			t.Fatalf("of %d messages one node sent %d, the other %d", n, one.accepts(), two.accepts())
+		}
+		g := []*gateway{one, two}[n%2]
+		g.await(g.post(alert(time.Now().String(), "+12025550100")).at("message.id"), "delivered")
+	}
+}
