@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -28,6 +29,7 @@ type Config struct {
 	Destinations Destinations `yaml:"destinations"`
 	Receipts     Receipts     `yaml:"receipts"`
 	Feed         Feed         `yaml:"feed"`
+	History      History      `yaml:"history"`
 	Log          Log          `yaml:"log"`
 	// Connections are where messages are sent. This release uses one; later ones route among several.
 	Connections map[string]Connection `yaml:"connections"`
@@ -86,12 +88,21 @@ type Duration time.Duration
 
 // UnmarshalText reads it.
 func (d *Duration) UnmarshalText(b []byte) error {
-	got, err := time.ParseDuration(string(b))
+	got, err := parseDuration(string(b))
 	if err != nil || got <= 0 {
-		return fmt.Errorf("not a duration: write it like 90s, 15m or 72h")
+		return fmt.Errorf("not a duration: write it like 90s, 15m, 72h or 400d")
 	}
 	*d = Duration(got)
 	return nil
+}
+
+// parseDuration knows days beside what Go knows.
+func parseDuration(s string) (time.Duration, error) {
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		n, err := strconv.ParseUint(days, 10, 16) // 179 years
+		return time.Duration(n) * 24 * time.Hour, err
+	}
+	return time.ParseDuration(s)
 }
 
 // UnmarshalYAML reads it with its place in the file.
@@ -114,6 +125,7 @@ func Default() Config {
 		Destinations: Destinations{Unassigned: accept},
 		Receipts:     Receipts{Grace: Duration(15 * time.Minute), LookBack: Duration(72 * time.Hour)},
 		Feed:         Feed{Keep: Duration(30 * 24 * time.Hour)},
+		History:      History{Keys: Duration(30 * 24 * time.Hour)},
 		Log:          Log{Level: "info", Format: "text"},
 	}
 }
@@ -150,6 +162,9 @@ func (c Config) check() error {
 	}
 	if u := c.Destinations.Unassigned; u != accept && u != refuse {
 		return fmt.Errorf("destinations.unassigned: write accept or refuse")
+	}
+	if err := c.History.check(c.Feed.Keep); err != nil {
+		return fmt.Errorf("history.%w", err)
 	}
 	if err := c.Log.check(); err != nil {
 		return fmt.Errorf("log.%w", err)

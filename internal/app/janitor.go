@@ -5,12 +5,15 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"github.com/einmal/einmal/internal/engine/history"
 )
 
 // janitor destroys the keys of codes that have ended (D15). A minute late is harmless: the content is sealed,
-// and nobody is shown it.
+// and nobody is shown it. Beside it works who forgets what is old.
 type janitor struct {
 	store  keyDestroyer
+	old    *history.Worker
 	log    *slog.Logger
 	cancel context.CancelFunc
 	done   sync.WaitGroup
@@ -25,9 +28,12 @@ const (
 	janitorBatch = 1000
 )
 
-func newJanitor(s keyDestroyer, log *slog.Logger) *janitor { return &janitor{store: s, log: log} }
+func newJanitor(s keyDestroyer, old *history.Worker, log *slog.Logger) *janitor {
+	return &janitor{store: s, old: old, log: log}
+}
 
 func (j *janitor) start(ctx context.Context) {
+	j.old.Start(ctx)
 	ctx, j.cancel = context.WithCancel(ctx)
 	j.done.Go(func() {
 		tick := time.NewTicker(janitorEvery)
@@ -46,6 +52,7 @@ func (j *janitor) start(ctx context.Context) {
 func (j *janitor) stop() {
 	j.cancel()
 	j.done.Wait()
+	j.old.Stop()
 }
 
 // clean goes on until a batch is not full.

@@ -48,7 +48,7 @@ func (a *App) buildFlows(context.Context) error {
 		Batch: Batching(a.cfg), Wake: a.decided,
 		Log: a.log, Metrics: a.metrics.Registerer(),
 	})
-	a.janitor, a.control = newJanitor(a.store, a.log), a.administered()
+	a.janitor, a.control = newJanitor(a.store, a.newHistory(), a.log), a.administered()
 	a.restore = restore.New(restore.Config{Store: a.store, Rules: a.rules(), Committed: a.decided, Log: a.log})
 	a.metrics.Register(newGauges(a.store, a.lines.gauged, a.store.Held, a.log))
 	return nil

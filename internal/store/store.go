@@ -48,6 +48,7 @@ type Store interface {
 	Watcher
 	Backlogs
 	Controls
+	Histories
 	// Now is the store's clock.
 	Now(ctx context.Context) (clock.Micros, error)
 	// Ping reports whether the store answers and its schema is this release's.

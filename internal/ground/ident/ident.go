@@ -90,6 +90,15 @@ func New[K Kind](p Partition) ID[K] {
 	return ID[K](u)
 }
 
+// Floor is the smallest id of a kind that is made at a moment or later, in milliseconds since 1970 by the clock of
+// whoever makes it. Clocks of nodes differ, so it parts what is old from what is young and orders nothing.
+func Floor[I ~[16]byte](ms int64) (floor I) {
+	for i := range 6 {
+		floor[i] = byte(ms >> (40 - 8*i))
+	}
+	return floor
+}
+
 // Partition returns the partition that the id was made in.
 func (id ID[K]) Partition() Partition {
 	return Partition(id[14]&0x0f)<<8 | Partition(id[15])

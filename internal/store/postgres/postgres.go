@@ -22,7 +22,7 @@ var dialect = &sqlstore.Dialect{
 	Name: "postgres", Arrays: true,
 	ForUpdate: "for update", ForShare: "for share", SkipLocked: "for update skip locked",
 	LockHead:    "lock table policy_head in exclusive mode",
-	ServerClock: true, Classify: classify,
+	ServerClock: true, Partitions: true, Classify: classify,
 }
 
 // Options say where and how.

@@ -15,6 +15,8 @@ type Dialect struct {
 	OneWriter bool
 	// ServerClock: the server's clock is the store's; else Options.Clock is.
 	ServerClock bool
+	// Partitions: what is only inserted lies in partitions by time, and is forgotten by dropping them.
+	Partitions bool
 	// Classify says what an error of the driver means for a batch.
 	Classify func(error) Class
 }

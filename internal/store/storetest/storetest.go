@@ -109,9 +109,20 @@ func Run(t *testing.T, h Harness) {
 		"OwnKeysAreDestroyed":  testOwnKeysAreDestroyed,
 		"ExceptionsAreGrouped": testExceptionsAreGrouped,
 	})
-	for _, more := range []map[string]func(*testing.T, Harness){jumpTests, slotTests, exceptionTests, finalityTests, administrationTests, moneyTests} {
+	for _, more := range families {
 		runAll(t, h, more)
 	}
+}
+
+// families are the tests by what they are of.
+var families = []map[string]func(*testing.T, Harness){
+	jumpTests,
+	slotTests,
+	exceptionTests,
+	finalityTests,
+	administrationTests,
+	moneyTests,
+	historyTests,
 }
 
 // exceptionTests are those of receipts' ids, and of what people make of exceptions.
