@@ -12,12 +12,11 @@ import (
 // Addresses say with which type of number (TON) and numbering plan (NPI) a connection sends each kind of address: a
 // name of addressForms, or a pair such as 2/8. Operators differ, above all in short codes.
 type Addresses struct {
-	Alphanumeric string `yaml:"alphanumeric"` // senders that are names
-	ShortCode    string `yaml:"short_code"`   // senders of few digits, without a plus sign
-	Number       string `yaml:"number"`       // senders that are numbers
-	Destination  string `yaml:"destination"`
-	// ShortCodeDigits is the largest number of digits of a short code.
-	ShortCodeDigits int `yaml:"short_code_digits"`
+	Alphanumeric    string `yaml:"alphanumeric" doc:"how senders that are names are typed"`
+	ShortCode       string `yaml:"short_code" doc:"senders of few digits, without a plus sign"`
+	Number          string `yaml:"number" doc:"senders that are numbers"`
+	Destination     string `yaml:"destination" doc:"destinations"`
+	ShortCodeDigits int    `yaml:"short_code_digits" doc:"the largest number of digits of a short code"`
 }
 
 // addressForms are the usual choices.

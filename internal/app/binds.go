@@ -21,15 +21,16 @@ const maxBinds = 100
 var errBinds = fmt.Errorf("binds: from 1 to %d, as many as the operator allows at a time", maxBinds)
 
 // UnmarshalYAML reads it with its place in the file. A zero that is written is not a default.
-func (b *Binds) UnmarshalYAML(n ast.Node) error {
-	return readText(n, func(text []byte) error {
-		got, err := strconv.Atoi(string(text))
-		if err != nil || got < 1 || got > maxBinds {
-			return errBinds
-		}
-		*b = Binds(got)
-		return nil
-	})
+func (b *Binds) UnmarshalYAML(n ast.Node) error { return readText(n, b.UnmarshalText) }
+
+// UnmarshalText reads it.
+func (b *Binds) UnmarshalText(text []byte) error {
+	got, err := strconv.Atoi(string(text))
+	if err != nil || got < 1 || got > maxBinds {
+		return errBinds
+	}
+	*b = Binds(got)
+	return nil
 }
 
 // bindsOf makes the binds of a connection, none of which is open yet. Several are told apart in logs and receipts.

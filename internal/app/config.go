@@ -2,13 +2,11 @@
 package app
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -16,33 +14,35 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/einmal/einmal/internal/domain/phone"
+	"github.com/einmal/einmal/internal/ground/settings"
 )
 
 // Config is everything that can be set. Its tags are the members of the configuration file.
+// See settings for the tags.
 type Config struct {
 	Listen       Listen       `yaml:"listen"`
-	Data         string       `yaml:"data"`           // folder of the embedded store, of the keys and of the lock
-	Mark         string       `yaml:"mark,omitempty"` // file that is kept beside the store; "": see markPlaces
-	Store        string       `yaml:"store"`          // "sqlite" or postgres://user:password@host:port/database
-	Policy       string       `yaml:"policy"`         // "builtin" or file:PATH
-	Sender       string       `yaml:"sender"`         // of requests that name none
+	Data         string       `yaml:"data" doc:"folder of the embedded store, the keys, the admin key and the lock"`
+	Mark         string       `yaml:"mark,omitempty" doc:"file by which a store that was put back is noticed"`
+	Store        string       `yaml:"store" secret:"url" doc:"sqlite, a PostgreSQL URL, or a reference to one"`
+	Policy       string       `yaml:"policy" doc:"builtin, or file:PATH"`
+	Sender       string       `yaml:"sender" doc:"sender of requests that name none"`
 	Destinations Destinations `yaml:"destinations"`
 	Receipts     Receipts     `yaml:"receipts"`
 	Feed         Feed         `yaml:"feed"`
 	History      History      `yaml:"history"`
 	Log          Log          `yaml:"log"`
 	// Connections are where messages are sent. This release uses one; later ones route among several.
-	Connections map[string]Connection `yaml:"connections"`
+	Connections map[string]Connection `yaml:"connections" doc:"where messages are sent, by name"`
 }
 
 // Listen says where the gateway listens.
 type Listen struct {
-	HTTP string `yaml:"http"` // host:port
+	HTTP string `yaml:"http" doc:"host:port"`
 }
 
 // Destinations says which numbers are texted.
 type Destinations struct {
-	Unassigned string `yaml:"unassigned"` // accept or refuse those that their country has not given out
+	Unassigned string `yaml:"unassigned" one:"accept refuse" doc:"whether numbers are texted that their country has not given out"`
 }
 
 // What Destinations.Unassigned may be.
@@ -53,31 +53,19 @@ const (
 
 // Receipts says how long delivery receipts are waited for and looked back to.
 type Receipts struct {
-	// Grace is how long a receipt waits for its message id to become known before a person is asked.
-	Grace Duration `yaml:"grace"`
-	// LookBack is how long an attempt whose answer was lost keeps its own reference and is paired with receipts.
-	LookBack Duration `yaml:"look_back"`
+	Grace    Duration `yaml:"grace" doc:"how long a receipt waits for its message id to become known before a person is asked"`
+	LookBack Duration `yaml:"look_back" doc:"how long an attempt whose answer was lost keeps its own reference and is paired with receipts"`
 }
 
 // Feed says how long GET /v1/events shows an event. The event itself stays.
 type Feed struct {
-	Keep Duration `yaml:"keep"`
+	Keep Duration `yaml:"keep" doc:"how long GET /v1/events shows an event"`
 }
 
 // Log says what is logged and how.
 type Log struct {
-	Level  string `yaml:"level"`  // debug, info, warn, error
-	Format string `yaml:"format"` // text or json
-}
-
-func (l Log) check() error {
-	if !slices.Contains([]string{"debug", "info", "warn", "error"}, l.Level) {
-		return errors.New("level: write debug, info, warn or error")
-	}
-	if l.Format != "text" && l.Format != "json" {
-		return errors.New("format: write text or json")
-	}
-	return nil
+	Level  string `yaml:"level" one:"debug info warn error" doc:"the least that is logged"`
+	Format string `yaml:"format" one:"text json" doc:"how logs are written"`
 }
 
 // connectionName is what a connection may be called: the name stands in addresses, metrics and files.
@@ -108,8 +96,16 @@ func parseDuration(s string) (time.Duration, error) {
 // UnmarshalYAML reads it with its place in the file.
 func (d *Duration) UnmarshalYAML(n ast.Node) error { return readText(n, d.UnmarshalText) }
 
-// MarshalText writes it.
-func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+// MarshalText writes it, without the zeros that Go adds.
+func (d Duration) MarshalText() ([]byte, error) {
+	text := time.Duration(d).String()
+	for _, zero := range []struct{ has, unit string }{{"m0s", "m"}, {"h0m", "h"}} {
+		if strings.HasSuffix(text, zero.has) {
+			text = strings.TrimSuffix(text, zero.has) + zero.unit
+		}
+	}
+	return []byte(text), nil
+}
 
 // kinds of connections.
 const (
@@ -130,11 +126,16 @@ func Default() Config {
 	}
 }
 
-// withDefaults fills in what was left open, above all the connection.
-func (c Config) withDefaults() Config {
+// withConnection adds the connection of a gateway whose configuration names none.
+func (c Config) withConnection() Config {
 	if len(c.Connections) == 0 {
 		c.Connections = map[string]Connection{kindSimulator: {Kind: kindSimulator}}
 	}
+	return c
+}
+
+// withDefaults fills in what was left open.
+func (c Config) withDefaults() Config {
 	all := make(map[string]Connection, len(c.Connections))
 	for name, k := range c.Connections {
 		all[name] = k.withDefaults()
@@ -145,6 +146,9 @@ func (c Config) withDefaults() Config {
 
 // check finds what cannot work, with what would be right.
 func (c Config) check() error {
+	if err := settings.Check(&c); err != nil {
+		return err
+	}
 	if _, _, err := net.SplitHostPort(c.Listen.HTTP); err != nil {
 		return fmt.Errorf("listen.http: %q is not host:port, such as 127.0.0.1:8080", c.Listen.HTTP)
 	}
@@ -160,14 +164,8 @@ func (c Config) check() error {
 	if _, err := phone.ParseSender(c.Sender); c.Sender != "" && err != nil {
 		return fmt.Errorf("sender: %w", err)
 	}
-	if u := c.Destinations.Unassigned; u != accept && u != refuse {
-		return fmt.Errorf("destinations.unassigned: write accept or refuse")
-	}
 	if err := c.History.check(c.Feed.Keep); err != nil {
 		return fmt.Errorf("history.%w", err)
-	}
-	if err := c.Log.check(); err != nil {
-		return fmt.Errorf("log.%w", err)
 	}
 	for name, d := range map[string]Duration{"receipts.grace": c.Receipts.Grace, "receipts.look_back": c.Receipts.LookBack} {
 		if time.Duration(d) < time.Second {

@@ -7,18 +7,26 @@ import (
 	"testing"
 
 	"github.com/einmal/einmal/internal/app"
+	"github.com/einmal/einmal/internal/ground/settings"
 )
 
 func load(t *testing.T, text string, f app.Flags) (app.Config, error) {
 	t.Helper()
+	l, err := loadAll(t, text, nil, f)
+	return l.Config, err
+}
+
+// loadAll reads a file beside variables and flags.
+func loadAll(t *testing.T, text string, environ []string, f app.Flags) (app.Loaded, error) {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "einmal.yaml")
 	must(t, os.WriteFile(path, []byte(text), 0o600))
-	return app.Load(path, f)
+	return app.Sources{File: path, Environ: environ, Flags: f}.Load()
 }
 
 func TestConfigFile(t *testing.T) {
 	t.Setenv("CARRIER_PASSWORD", "pass")
-	c, err := load(t, `
+	l, err := loadAll(t, `
 listen: {http: 127.0.0.1:9090}
 store: postgres://u:hidden@db/einmal
 receipts: {grace: 1m}
@@ -32,12 +40,13 @@ connections:
     rate: 100/s
     senders: {SHOP: {rate: 30/m}, 4711: {rate: 1/s}}
     lookup: {by: [own_reference], source: "operator's manual 4.2"}
-`, app.Flags{Listen: "127.0.0.1:7070"})
+`, nil, app.Flags{Listen: "127.0.0.1:7070"})
 	must(t, err)
+	c := l.Config
 	if c.Listen.HTTP != "127.0.0.1:7070" || c.Connections["carrier_a"].Window != 20 || c.Sender == "" {
 		t.Errorf("flags, file and defaults did not come together: %+v", c)
 	}
-	shown := c.Masked().YAML()
+	shown := settings.YAML(l.Shown())
 	for _, secret := range []string{"hidden", "pass\n"} {
 		if strings.Contains(shown, secret) {
 			t.Errorf("a secret is shown:\n%s", shown)
@@ -85,7 +94,7 @@ func TestWrongConfig(t *testing.T) {
 		"connections: {a: {kind: simulator, receipts: {corrections: [{from: expired, to: delivered}, {from: delivered, to: expired}]}}}": "exclude each other",
 		"connections: {a: {kind: simulator, receipts: {parts: last}}}":                                                                   "all or first",
 		"connections: {a: {kind: simulator, long: {most_parts: 256}}}":                                                                   "from 1 to 255",
-		"connections: {a: {kind: simulator, long: {joined_by: udh}}}":                                                                    "udh8, udh16, sar, payload",
+		"connections: {a: {kind: simulator, long: {joined_by: udh}}}":                                                                    "udh8, udh16, sar or payload",
 		"connections: {a: {kind: simulator, long: {send: at_once}}}":                                                                     "first_gates or together",
 		"connections: {a: {kind: simulator, addresses: {short_code: national}}}":                                                         "addresses.short_code: write alphanumeric (5/0)",
 		"connections: {a: {kind: simulator, addresses: {destination: 7/0}}}":                                                             "addresses.destination",

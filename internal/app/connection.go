@@ -9,44 +9,42 @@ import (
 	"github.com/goccy/go-yaml/ast"
 
 	"github.com/einmal/einmal/internal/domain/evidence"
+	"github.com/einmal/einmal/internal/ground/settings"
 )
 
 // Connection is one line to a provider.
 type Connection struct {
-	Kind string `yaml:"kind"` // simulator or smpp
+	Kind string `yaml:"kind" one:"simulator smpp" doc:"a carrier, or the SMSC inside the gateway"`
 	// For smpp.
-	Address    string `yaml:"address,omitempty"` // host:port
-	TLS        bool   `yaml:"tls,omitempty"`
-	SystemID   string `yaml:"system_id,omitempty"` // or env:NAME, file:PATH
-	Password   string `yaml:"password,omitempty"`  // or env:NAME, file:PATH
-	SystemType string `yaml:"system_type,omitempty"`
-	// SeparateBinds binds a transmitter and a receiver where the SMSC knows no transceiver.
-	SeparateBinds bool `yaml:"separate_binds,omitempty"`
-	// IDSpace is the connection whose message ids this one shares: receipts come back over either.
-	IDSpace string `yaml:"id_space,omitempty"`
+	Address       string `yaml:"address,omitempty" doc:"host:port"`
+	TLS           bool   `yaml:"tls,omitempty" doc:"whether the carrier is spoken to in TLS"`
+	SystemID      string `yaml:"system_id,omitempty" doc:"or a reference"`
+	Password      string `yaml:"password,omitempty" secret:"value" doc:"or a reference"`
+	SystemType    string `yaml:"system_type,omitempty" doc:"where the carrier names one; or a reference"`
+	SeparateBinds bool   `yaml:"separate_binds,omitempty" doc:"a transmitter and a receiver, for SMSCs that know no transceiver"`
+	IDSpace       string `yaml:"id_space,omitempty" doc:"the connection whose message ids this one shares"`
 	// For both.
-	Binds  Binds  `yaml:"binds"`          // over all nodes
-	Window Window `yaml:"window"`         // in-flight limit of a bind
-	Rate   Rate   `yaml:"rate,omitempty"` // none: as fast as the window lets
-	// Senders are those with a rate of their own, beside the connection's.
+	Binds           Binds             `yaml:"binds" doc:"how many sessions, over all nodes together"`
+	Window          Window            `yaml:"window" doc:"in-flight limit of a bind, 10 for smpp"`
+	Rate            Rate              `yaml:"rate,omitempty" doc:"messages in a time, over all nodes; none: as fast as the window lets"`
 	Senders         map[string]Sender `yaml:"senders,omitempty"`
-	ResponseTimeout Duration          `yaml:"response_timeout"` // after it a submission's outcome is unknown
-	EnquireLink     Duration          `yaml:"enquire_link"`     // silence before the link is tested
+	ResponseTimeout Duration          `yaml:"response_timeout" doc:"after it a submission's outcome is unknown"`
+	EnquireLink     Duration          `yaml:"enquire_link" doc:"silence before the link is tested"`
 	Lookup          Lookup            `yaml:"lookup"`
-	Receipts        Declared          `yaml:"receipts,omitempty"` // what is known of its receipts
-	Long            Long              `yaml:"long"`               // texts of more than one part
-	Statuses        Statuses          `yaml:"statuses,omitempty"` // what the carrier means by its answers
-	Addresses       Addresses         `yaml:"addresses"`          // with which TON and NPI addresses are sent
+	Receipts        Declared          `yaml:"receipts,omitempty"`
+	Long            Long              `yaml:"long"`
+	Statuses        Statuses          `yaml:"statuses,omitempty"`
+	Addresses       Addresses         `yaml:"addresses"`
 	// For the simulator.
-	Ledger      string   `yaml:"ledger,omitempty"` // file to which it writes what it accepted
-	NoEcho      bool     `yaml:"no_echo,omitempty"`
-	SlowReceipt Duration `yaml:"slow_receipt,omitempty"` // how long the receipt of ending 10 takes; 0: 20s
+	Ledger      string   `yaml:"ledger,omitempty" doc:"file to which the simulator writes what it accepted"`
+	NoEcho      bool     `yaml:"no_echo,omitempty" doc:"whether the simulator keeps our reference out of receipts"`
+	SlowReceipt Duration `yaml:"slow_receipt,omitempty" doc:"how long the receipt of a number that ends in 10 takes: 20s"`
 }
 
 // Lookup declares by what a lost answer can be settled, and who says so.
 type Lookup struct {
-	By     []string `yaml:"by,omitempty"` // own_reference: receipts carry our own reference
-	Source string   `yaml:"source,omitempty"`
+	By     []string `yaml:"by,omitempty" doc:"own_reference: the carrier sends our own reference back in receipts"`
+	Source string   `yaml:"source,omitempty" doc:"where that is written"`
 }
 
 // lookupOwnReference declares that a connection echoes our own reference.
@@ -96,18 +94,22 @@ const maxWindow = 10_000
 var errWindow = fmt.Errorf("window: from 1 to %d", maxWindow)
 
 // UnmarshalYAML reads it with its place in the file. A zero that is written is not a default.
-func (w *Window) UnmarshalYAML(n ast.Node) error {
-	return readText(n, func(text []byte) error {
-		got, err := strconv.Atoi(string(text))
-		if err != nil || got < 1 || got > maxWindow {
-			return errWindow
-		}
-		*w = Window(got)
-		return nil
-	})
+func (w *Window) UnmarshalYAML(n ast.Node) error { return readText(n, w.UnmarshalText) }
+
+// UnmarshalText reads it.
+func (w *Window) UnmarshalText(text []byte) error {
+	got, err := strconv.Atoi(string(text))
+	if err != nil || got < 1 || got > maxWindow {
+		return errWindow
+	}
+	*w = Window(got)
+	return nil
 }
 
 func (k Connection) check() error {
+	if err := settings.Check(&k); err != nil {
+		return err
+	}
 	if err := k.checkSenders(); err != nil {
 		return err
 	}
@@ -142,16 +144,13 @@ func (k Connection) check() error {
 	if err := k.Addresses.check(); err != nil {
 		return fmt.Errorf("addresses.%w", err)
 	}
-	switch k.Kind {
-	case kindSimulator:
-		if k.Address != "" || k.TLS {
-			return fmt.Errorf("address and tls belong to a connection of the kind smpp")
-		}
-		return nil
-	case kindSMPP:
+	if k.Kind == kindSMPP {
 		return k.checkSMPP()
 	}
-	return fmt.Errorf("kind: write simulator or smpp")
+	if k.Address != "" || k.TLS {
+		return fmt.Errorf("address and tls belong to a connection of the kind smpp")
+	}
+	return nil
 }
 
 func (k Connection) checkSMPP() error {

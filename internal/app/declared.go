@@ -13,48 +13,36 @@ import (
 // Declared is what is known of a connection's receipts, from the carrier's manual or from its support. All of it may
 // be left out: then ids are opaque, statuses mean what they mean everywhere, and dates stay as received.
 type Declared struct {
-	// DeliveredMeans is what stands behind "delivered": the handset has it, or the carrier's network does.
-	DeliveredMeans string `yaml:"delivered_means,omitempty"`
-	IDs            IDs    `yaml:"ids,omitempty"`
-	// Parts says for which parts of a long message receipts come: all, or the first alone, which then speaks for the
-	// others.
-	Parts string `yaml:"parts,omitempty"`
-	// Time is how long after a message's validity receipts may come. Then it is final as it is.
-	Time Duration `yaml:"time,omitempty"`
-	// Zone is where the carrier's clock stands, such as UTC or Europe/Berlin.
-	Zone string `yaml:"zone,omitempty"`
+	DeliveredMeans string   `yaml:"delivered_means,omitempty" one:"handset network" doc:"what stands behind delivered"`
+	IDs            IDs      `yaml:"ids,omitempty"`
+	Parts          string   `yaml:"parts,omitempty" one:"all first" doc:"for which parts of a long message receipts come; the first may speak for the others"`
+	Time           Duration `yaml:"time,omitempty" doc:"how long after a message's validity receipts may come; then it is final as it is"`
+	Zone           string   `yaml:"zone,omitempty" doc:"where the carrier's clock stands, such as UTC or Europe/Berlin"`
 	// States are the carrier's own statuses and what each means; Errors its error codes, in its words.
-	States map[string]string `yaml:"states,omitempty"`
-	Errors map[string]string `yaml:"errors,omitempty"`
-	// Unmarked: receipts come without the receipt bit in esm_class. What a handset sends may then pass for one.
-	Unmarked bool `yaml:"unmarked,omitempty"`
-	// Corrections are the final reports that a later one of the same part replaces. They need Confirmed.
-	Corrections []Correction `yaml:"corrections,omitempty"`
+	States   map[string]string `yaml:"states,omitempty" doc:"what that status of the carrier means"`
+	Errors   map[string]string `yaml:"errors,omitempty" doc:"that code of the carrier, in its words"`
+	Unmarked bool              `yaml:"unmarked,omitempty" doc:"receipts come without the receipt bit; what a handset sends may then pass for one"`
+	// Corrections need Confirmed.
+	Corrections []Correction `yaml:"corrections,omitempty" doc:"final reports that a later one of the same part replaces"`
 	Confirmed   Confirmed    `yaml:"confirmed,omitempty"`
 }
 
 // IDs says how message ids are written. See receipt.IDs.
 type IDs struct {
-	Response string `yaml:"response,omitempty"` // opaque, hex, decimal
-	Receipt  string `yaml:"receipt,omitempty"`
-	Case     string `yaml:"case,omitempty"`  // exact, insensitive
-	Zeros    string `yaml:"zeros,omitempty"` // exact, ignored
-	First    int    `yaml:"first,omitempty"` // only so many octets are compared
-	Last     int    `yaml:"last,omitempty"`
+	Response string `yaml:"response,omitempty" one:"opaque hex decimal" doc:"how answers write message ids"`
+	Receipt  string `yaml:"receipt,omitempty" one:"opaque hex decimal" doc:"how receipts write them"`
+	Case     string `yaml:"case,omitempty" one:"exact insensitive" doc:"whether letter case counts in opaque ids"`
+	Zeros    string `yaml:"zeros,omitempty" one:"exact ignored" doc:"whether leading zeros count in opaque ids"`
+	First    int    `yaml:"first,omitempty" doc:"only so many octets are compared, from the beginning"`
+	Last     int    `yaml:"last,omitempty" doc:"only so many octets are compared, from the end"`
 }
 
 // Confirmed says who vouches for what is declared, since when, and where it is written.
 type Confirmed struct {
-	By     string `yaml:"by,omitempty"`
-	On     string `yaml:"on,omitempty"` // a day, 2026-11-01
-	Source string `yaml:"source,omitempty"`
+	By     string `yaml:"by,omitempty" doc:"who vouches for what is declared"`
+	On     string `yaml:"on,omitempty" doc:"since which day, such as 2026-11-01"`
+	Source string `yaml:"source,omitempty" doc:"where it is written"`
 }
-
-// What "delivered" may mean.
-const (
-	meansHandset = "handset"
-	meansNetwork = "network"
-)
 
 // minReceiptTime is the least that is waited for receipts; the most is evidence.EventLife, after which no repeat of one
 // would be known.
@@ -67,12 +55,6 @@ const (
 )
 
 func (d Declared) check() error {
-	if d.DeliveredMeans != "" && d.DeliveredMeans != meansHandset && d.DeliveredMeans != meansNetwork {
-		return fmt.Errorf("delivered_means: write handset or network")
-	}
-	if d.Parts != "" && d.Parts != receiptsOfAll && d.Parts != receiptsOfFirst {
-		return fmt.Errorf("parts: write %s or %s", receiptsOfAll, receiptsOfFirst)
-	}
 	if t := time.Duration(d.Time); t < minReceiptTime || t > evidence.EventLife {
 		return fmt.Errorf("time: from 1m to %.0fh", evidence.EventLife.Hours())
 	}

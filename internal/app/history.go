@@ -10,11 +10,9 @@ import (
 
 // History says how long what is over is kept.
 type History struct {
-	// Keep is how long messages, decisions, receipts and exceptions are; 0: for ever.
-	Keep Duration `yaml:"keep,omitempty"`
-	// Keys is how long a key of the register is once its window is over: for so long a message is found by its
-	// idempotency key, and an answer says that an older one was known.
-	Keys Duration `yaml:"keys"`
+	Keep Duration `yaml:"keep,omitempty" doc:"how long messages, decisions, receipts and exceptions are kept that are over; none: for ever"`
+	// By it a message is found by its idempotency key, and an answer says that an older one was known.
+	Keys Duration `yaml:"keys" doc:"how long a key of the register is kept once its window is over"`
 }
 
 // shortestHistory is longer than the windows, validities and times for receipts that people have.

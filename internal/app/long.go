@@ -2,8 +2,6 @@ package app
 
 import (
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/einmal/einmal/internal/domain/gsm"
 	"github.com/einmal/einmal/internal/domain/request"
@@ -13,9 +11,9 @@ import (
 
 // Long says how texts of more than one part are sent over a connection.
 type Long struct {
-	MostParts int    `yaml:"most_parts"` // a text that needs more is refused
-	JoinedBy  string `yaml:"joined_by"`  // udh8, udh16, sar or payload: what tells a handset that parts belong together
-	Send      string `yaml:"send"`       // first_gates: the others leave once the first is accepted; together
+	MostParts int    `yaml:"most_parts" doc:"a text that needs more parts is refused"`
+	JoinedBy  string `yaml:"joined_by" one:"udh8 udh16 sar payload" doc:"what tells a handset that parts belong together"`
+	Send      string `yaml:"send" one:"first_gates together" doc:"whether the other parts wait until the first is accepted"`
 }
 
 // The ways to send parts.
@@ -29,10 +27,6 @@ const (
 	receiptsOfAll   = "all"
 	receiptsOfFirst = "first"
 )
-
-var joinings = []string{
-	string(provider.JoinedByUDH8), string(provider.JoinedByUDH16), string(provider.JoinedBySAR), string(provider.JoinedByPayload),
-}
 
 func (l Long) withDefaults() Long {
 	if l.MostParts == 0 {
@@ -48,13 +42,8 @@ func (l Long) withDefaults() Long {
 }
 
 func (l Long) check() error {
-	switch {
-	case l.MostParts < 1 || l.MostParts > gsm.MaxParts:
+	if l.MostParts < 1 || l.MostParts > gsm.MaxParts {
 		return fmt.Errorf("most_parts: from 1 to %d", gsm.MaxParts)
-	case !slices.Contains(joinings, l.JoinedBy):
-		return fmt.Errorf("joined_by: write one of %s", strings.Join(joinings, ", "))
-	case l.Send != sendFirstGates && l.Send != sendTogether:
-		return fmt.Errorf("send: write %s or %s", sendFirstGates, sendTogether)
 	}
 	return nil
 }

@@ -24,15 +24,12 @@ func (c Config) policyFile() string {
 	return filepath.Clean(file)
 }
 
-// takePolicyFlag sets the policy from the command line, where a file is named without a prefix.
-func (c *Config) takePolicyFlag(flag string) {
-	if flag == "" {
-		return
+// policyFlag is the policy as the command line names it, where a file has no prefix.
+func policyFlag(flag string) string {
+	if flag == "" || flag == policyBuiltin || strings.HasPrefix(flag, "file:") {
+		return flag
 	}
-	c.Policy = flag
-	if flag != policyBuiltin && !strings.HasPrefix(flag, "file:") {
-		c.Policy = "file:" + flag
-	}
+	return "file:" + flag
 }
 
 // readPolicy reads what this node brings: the built-in policy, or a file without a mistake.

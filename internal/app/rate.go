@@ -22,7 +22,7 @@ type Rate time.Duration
 
 // Sender is what a connection knows about one of its senders.
 type Sender struct {
-	Rate Rate `yaml:"rate"`
+	Rate Rate `yaml:"rate" doc:"a sender's own rate beside the connection's"`
 }
 
 var (

@@ -16,8 +16,8 @@ import (
 // Statuses declare what a carrier means by answers to a submission, where that is not what SMPP says of them, or where
 // SMPP leaves it to the carrier.
 type Statuses struct {
-	Codes  map[string]string `yaml:"codes,omitempty"`  // a command_status, such as 0x08, and what it means
-	Source string            `yaml:"source,omitempty"` // where that is written
+	Codes  map[string]string `yaml:"codes,omitempty" doc:"what an answer of that code means"` // a command_status, such as 0x08, and what it means
+	Source string            `yaml:"source,omitempty" doc:"where it is written what the codes mean"`
 }
 
 // statusMeanings are what a status may mean. An acceptance is none of them: it has a status of its own.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/einmal/einmal/internal/app"
 	"github.com/einmal/einmal/internal/edge/api"
+	"github.com/einmal/einmal/internal/ground/settings"
 	"github.com/einmal/einmal/internal/ground/telemetry"
 )
 
@@ -19,16 +20,16 @@ type App struct {
 	Migrate func(ctx context.Context, o Options, stderr io.Writer) error
 	// Restored opens the store of a data folder that no gateway uses.
 	Restored func(ctx context.Context, o Options, stderr io.Writer) (Restored, error)
-	// Config returns the configuration in force as YAML, secrets masked.
-	Config func(o Options) (string, error)
+	// Config returns the configuration in force, secrets masked, and where each value comes from.
+	Config func(o Options) ([]settings.Shown, error)
 }
 
-// Options are the flags that say which gateway is meant. Empty values leave it to the file, and that to the
+// Options say which gateway is meant. Empty flags leave it to the environment, that to the file, and that to the
 // defaults.
 type Options struct {
 	app.Flags
-	Config              string // file; "": none
-	LogLevel, LogFormat string
+	Config  string   // file; "": none
+	Environ []string // NAME=value
 }
 
 // Gateway is a gateway in this process.
@@ -76,22 +77,23 @@ func realApp() App {
 
 // load reads the configuration and makes its logger.
 func load(o Options, stderr io.Writer) (app.Config, *slog.Logger, error) {
-	c, err := app.Load(o.Config, o.Flags)
+	l, err := loaded(o)
 	if err != nil {
-		return c, nil, &failure{code: exitUsage, text: err.Error()}
-	}
-	format, name := c.Log.Format, c.Log.Level
-	if o.LogFormat != "" {
-		format = o.LogFormat
-	}
-	if o.LogLevel != "" {
-		name = o.LogLevel
+		return l.Config, nil, err
 	}
 	var level slog.Level
-	if err := level.UnmarshalText([]byte(name)); err != nil {
-		return c, nil, &failure{code: exitUsage, text: "log.level: write debug, info, warn or error"}
+	if err := level.UnmarshalText([]byte(l.Log.Level)); err != nil { // it was checked
+		return l.Config, nil, err
 	}
-	return c, telemetry.NewLogger(stderr, telemetry.Format(format), level), nil
+	return l.Config, telemetry.NewLogger(stderr, telemetry.Format(l.Log.Format), level), nil
+}
+
+func loaded(o Options) (app.Loaded, error) {
+	l, err := app.Sources{File: o.Config, Environ: o.Environ, Flags: o.Flags}.Load()
+	if err != nil {
+		return l, &failure{code: exitUsage, text: err.Error()}
+	}
+	return l, nil
 }
 
 // gateway is an app.App with the configuration that it was made of.
@@ -132,7 +134,7 @@ func restoredApp(ctx context.Context, o Options, stderr io.Writer) (Restored, er
 	return app.OpenRestored(ctx, c, log)
 }
 
-func configApp(o Options) (string, error) {
-	c, _, err := load(o, io.Discard)
-	return c.Masked().YAML(), err
+func configApp(o Options) ([]settings.Shown, error) {
+	l, err := loaded(o)
+	return l.Shown(), err
 }

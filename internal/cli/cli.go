@@ -28,6 +28,7 @@ type Env struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Getenv         func(string) string
+	Environ        func() []string         // nil: nothing is set
 	Signals        <-chan os.Signal        // SIGINT and SIGTERM
 	Hangups        func() <-chan os.Signal // SIGHUP from now on; nil: it is not listened to
 	Terminal       bool                    // Stdout is one

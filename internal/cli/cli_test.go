@@ -208,10 +208,11 @@ func TestSmallCommands(t *testing.T) {
 		}
 		return nil
 	}
-	m.app.Config = func(o Options) (string, error) { return "listen: " + o.Listen + "\n", nil }
+	m.app.Config = realApp().Config
 	for args, want := range map[string]string{
 		"chaos points": "attempt.committed\n", "version": "einmal ", "version --json": `"version":`, "--version": "einmal ", "send --version": "einmal ",
-		"migrate --store postgres://h/d": "the store's schema is this release's", "config --listen 127.0.0.1:1": "listen: 127.0.0.1:1",
+		"migrate --store postgres://h/d": "the store's schema is this release's", "config --listen 127.0.0.1:1": "http: \"127.0.0.1:1\"  # flag --listen\n",
+		"config --json": `{"member":"sender","value":"Einmal","env":"EINMAL_SENDER"`, "config --variables": "EINMAL_CONNECTIONS_SIMULATOR_WINDOW ",
 	} {
 		if code, out, errs := m.run(strings.Fields(args)...); code != exitDone || !strings.Contains(out, want) {
 			t.Errorf("%s: %d %s%s", args, code, out, errs)

@@ -69,8 +69,8 @@ func (c *demoCmd) inFolder(ctx context.Context, env *Env, folder string) (report
 		return nil, err
 	}
 	gateway, err := env.App.Open(Options{
-		Flags:  app.Flags{Listen: "127.0.0.1:0", Data: filepath.Join(folder, "data"), Store: c.Store, Ledger: ledger},
-		Config: config, LogLevel: "error",
+		Flags:  app.Flags{Listen: "127.0.0.1:0", Data: filepath.Join(folder, "data"), Store: c.Store, Ledger: ledger, LogLevel: "error"},
+		Config: config,
 	}, env.Stderr)
 	if err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ func Main() int {
 	signals := make(chan os.Signal, 2) // one to stop in order, one to stop at once
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
 	return Run(context.Background(), os.Args[1:], Env{
-		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv,
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, Getenv: os.Getenv, Environ: os.Environ,
 		Signals: signals, Hangups: hangups, Terminal: isTerminal(os.Stdout), Started: started, App: realApp(),
 	})
 }

@@ -67,7 +67,9 @@ func (c *restoredCmd) open(ctx context.Context, env *Env) (Restored, error) {
 	case c.Offline && c.By == "" && c.Reason != "":
 		return nil, &failure{code: exitUsage, text: "--offline knows no API key: say who you are with --by NAME"}
 	case c.Offline:
-		return env.App.Restored(ctx, Options{Flags: app.Flags{Data: c.Data, Mark: c.Mark, Store: c.Store}, Config: c.Config}, env.Stderr)
+		o := env.options(c.Config)
+		o.Flags = app.Flags{Data: c.Data, Mark: c.Mark, Store: c.Store}
+		return env.App.Restored(ctx, o, env.Stderr)
 	case c.Data+c.Mark+c.Store+c.Config != "":
 		return nil, &failure{code: exitUsage, text: "--data, --mark, --store and --config belong to --offline; a running gateway is asked at --url"}
 	}

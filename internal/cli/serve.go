@@ -27,7 +27,7 @@ type gatewayFlags struct {
 	Data       string `help:"Data folder (default ./einmal-data)." placeholder:"FOLDER"`
 	Mark       string `help:"File that tells a restored store from one that never was, outside of what backups copy (docs/restore.md)." placeholder:"FILE"`
 	Store      string `help:"Store, such as postgres://user@host/db; else SQLite in the data folder." placeholder:"URL"`
-	Config     string `help:"Configuration file." placeholder:"FILE"`
+	Config     string `help:"Configuration file; else what EINMAL_CONFIG names." placeholder:"FILE"`
 	Policy     string `help:"Policy file; else the built-in policy." placeholder:"FILE"`
 	SMSCLedger string `name:"smsc-ledger" help:"Where the built-in simulator writes what it took." placeholder:"FILE"`
 	SMSCNoEcho bool   `name:"smsc-no-echo" help:"The built-in simulator does not send our reference back in receipts."`
@@ -35,18 +35,32 @@ type gatewayFlags struct {
 	LogLevel   string `help:"The least level that is logged: debug, info, warn or error." enum:",debug,info,warn,error" default:"" placeholder:"LEVEL"`
 }
 
-func (f gatewayFlags) options() Options {
-	return Options{
-		Flags:  app.Flags{Listen: f.Listen, Data: f.Data, Mark: f.Mark, Store: f.Store, Policy: f.Policy, Ledger: f.SMSCLedger, NoEcho: f.SMSCNoEcho},
-		Config: f.Config, LogLevel: f.LogLevel, LogFormat: f.LogFormat,
+func (f gatewayFlags) options(env *Env) Options {
+	o := env.options(f.Config)
+	o.Flags = app.Flags{
+		Listen: f.Listen, Data: f.Data, Mark: f.Mark, Store: f.Store, Policy: f.Policy, Ledger: f.SMSCLedger, NoEcho: f.SMSCNoEcho,
+		LogFormat: f.LogFormat, LogLevel: f.LogLevel,
 	}
+	return o
+}
+
+// options are those of a gateway that the environment describes, with the file that a flag or EINMAL_CONFIG names.
+func (e *Env) options(file string) Options {
+	o := Options{Config: file}
+	if file == "" {
+		o.Config = e.Getenv("EINMAL_CONFIG")
+	}
+	if e.Environ != nil {
+		o.Environ = e.Environ()
+	}
+	return o
 }
 
 func (c *serveCmd) Run(ctx context.Context, env *Env) error {
 	if env.Getenv("GOGC") == "" {
 		debug.SetGCPercent(app.GCPercent)
 	}
-	gateway, err := env.App.Open(c.options(), env.Stderr)
+	gateway, err := env.App.Open(c.options(env), env.Stderr)
 	if err != nil {
 		return err
 	}

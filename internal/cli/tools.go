@@ -14,21 +14,10 @@ import (
 type migrateCmd struct{ gatewayFlags }
 
 func (c *migrateCmd) Run(ctx context.Context, env *Env) error {
-	if err := env.App.Migrate(ctx, c.options(), env.Stderr); err != nil {
+	if err := env.App.Migrate(ctx, c.options(env), env.Stderr); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintln(env.Stdout, "the store's schema is this release's")
-	return err
-}
-
-type configCmd struct{ gatewayFlags }
-
-func (c *configCmd) Run(env *Env) error {
-	text, err := env.App.Config(c.options())
-	if err != nil {
-		return err
-	}
-	_, err = fmt.Fprint(env.Stdout, text)
 	return err
 }
 

@@ -1,0 +1,73 @@
+package settings
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Environment sets members from variables that begin with the prefix. An empty one counts as none, as it comes from
+// files of services that pass on what may not be there. passedOver knows those that are no members, by name and value.
+// A variable that nobody knows is an error: it was meant to set something.
+func (o *Origins) Environment(members []*Member, prefix string, environ []string, passedOver func(name, value string) bool) error {
+	named := map[string][]*Member{}
+	for _, m := range members {
+		if m.Env != "" {
+			named[m.Env] = append(named[m.Env], m)
+		}
+	}
+	var wrong []error
+	for _, pair := range slices.Sorted(slices.Values(environ)) {
+		name, value, _ := strings.Cut(pair, "=")
+		if !strings.HasPrefix(name, prefix) || value == "" {
+			continue
+		}
+		switch at := named[name]; {
+		case len(at) == 1:
+			if err := at[0].Set(value); err != nil {
+				wrong = append(wrong, fmt.Errorf("%s: %w", name, err))
+			}
+			o.Note(at[0], Origin{Kind: FromEnv, Name: name})
+		case len(at) > 1:
+			wrong = append(wrong, fmt.Errorf("%s: it could be %s or %s: give one of them another name", name, at[0].Name(), at[1].Name()))
+		case !passedOver(name, value):
+			wrong = append(wrong, unknown(name, named))
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+func unknown(name string, named map[string][]*Member) error {
+	best, far := "", 0
+	for candidate := range named {
+		d := distance(name, candidate)
+		if strings.HasPrefix(candidate, name+"_") { // the rest was forgotten
+			d = min(d, 2)
+		}
+		if best == "" || d < far || d == far && (len(candidate) < len(best) || len(candidate) == len(best) && candidate < best) {
+			best, far = candidate, d
+		}
+	}
+	return fmt.Errorf("the variable %s sets nothing: the nearest that does is %s", name, best)
+}
+
+// distance is Levenshtein's: how many letters must be put in, left out or changed.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost = 1 + min(diagonal, row[j], row[j+1])
+			}
+			diagonal, row[j+1] = row[j+1], cost
+		}
+	}
+	return row[len(b)]
+}
