@@ -60,6 +60,7 @@ type App struct {
 	janitor    *janitor
 	restore    *restore.Service
 	control    *control.Watcher
+	tenants    *tenants
 	api        *api.API
 	server     *http.Server
 	listener   net.Listener

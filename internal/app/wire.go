@@ -42,10 +42,12 @@ func (a *App) buildFlows(context.Context) error {
 		return fmt.Errorf("policy: %w", err)
 	}
 	brought.By = bringer(a.node)
+	a.tenants = newTenants(a.store)
 	a.outbound = outbound.New(outbound.Config{
 		Store: a.store, Identity: a.identity, Sealer: a.sealer, Clock: nodeClock(), Sender: a.cfg.Sender, RefuseUnassigned: a.cfg.Destinations.Unassigned == refuse,
-		Policy: brought, Route: a.route, Simulated: a.lines.simulated,
-		Batch: Batching(a.cfg), Wake: a.decided,
+		Policy: brought, Route: a.route, Simulated: a.lines.simulated, Senders: a.tenants.sendersOf,
+		Guards: []outbound.Guard{a.tenants.guard},
+		Batch:  Batching(a.cfg), Wake: a.decided,
 		Log: a.log, Metrics: a.metrics.Registerer(),
 	})
 	a.janitor, a.control = newJanitor(a.store, a.newHistory(), a.log), a.administered()
@@ -93,7 +95,7 @@ func (a *App) apiConfig() api.Config {
 		Store: a.store, Outbound: a.outbound, Watch: a.hub, Contents: contents{a.store, outbound.NewContents(a.sealer)}, Identity: a.identity,
 		Clock: nodeClock(), Ready: a.Ready, Simulated: a.lines.simulated, Phones: a.lines.phones, Installation: a.tenant,
 		Resolver: receipt.NewResolver(receipt.ResolverConfig{Store: a.store, Rules: a.rules(), Again: a.again(), Committed: a.swept}),
-		Restore:  a.restore, Held: a.store.Held,
+		Restore:  a.restore, Held: a.store.Held, Changed: a.changed,
 		DeliveredMeans: a.lines.means,
 		Metrics:        a.metrics, Log: a.log,
 	}

@@ -38,19 +38,31 @@ func (c *checker) destination(region string, refuseUnassigned bool) {
 	c.wrong.Add(pointer, "%s", err)
 }
 
-func (c *checker) sender(byDefault string) {
+func (c *checker) sender(may Senders) {
 	switch {
 	case c.m.Sender != "":
 		s, err := phone.ParseSender(c.m.Sender)
 		if err != nil {
 			c.wrong.Add("#/sender", "%s", err)
+		} else if may.Allowed != nil && !slices.Contains(may.Allowed, s.String()) {
+			c.wrong.Add("#/sender", "%s", may.words())
 		}
 		c.Sender = s.String()
-	case byDefault != "":
-		c.Sender = byDefault
+	case may.Default != "":
+		c.Sender = may.Default
+	case may.Allowed != nil:
+		c.wrong.Add("#/sender", "%s", may.words())
 	default:
 		c.wrong.Add("#/sender", "name a sender: this gateway has no default one")
 	}
+}
+
+// words say what a caller may send under. Senders are public.
+func (s Senders) words() string {
+	if len(s.Allowed) == 0 {
+		return "no sender is registered for this tenant, and this gateway has no default one: its operator registers one"
+	}
+	return "write a sender that is registered for this tenant: " + strings.Join(s.Allowed, ", ")
 }
 
 // purpose looks up what the message is for. A request that does not say is mapped by the policy's rules; one that

@@ -37,9 +37,15 @@ type Caller struct {
 	Header         func(name string) string // by its canonical name; "": there is none
 }
 
-// Gateway is how a gateway is set up.
+// Senders are those that a caller may send under.
+type Senders struct {
+	Default string   // of requests that name none; "": they must name one
+	Allowed []string // as phone.Sender writes them; nil: any
+}
+
+// Gateway is how a gateway is set up, for a caller.
 type Gateway struct {
-	Sender string // of requests that name none; "": they must name one
+	Senders Senders
 	// RefuseUnassigned refuses destinations of ranges that their country has not given out, as far as this release
 	// knows. Accepting them is the default: number plans grow faster than their descriptions.
 	RefuseUnassigned bool
@@ -73,7 +79,7 @@ func (m *Members) Check(by Caller, p *policy.Policy, g Gateway) (Checked, Wrong)
 	}
 	c := &checker{m: m}
 	c.destination(p.Region, g.RefuseUnassigned)
-	c.sender(g.Sender)
+	c.sender(g.Senders)
 	c.purpose(by, p)
 	c.text(g.Limits(&c.Checked))
 	c.names()

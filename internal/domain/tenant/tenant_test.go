@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/domain/tenant"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/fault"
@@ -102,4 +103,39 @@ func TestEndingLeavesThePast(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestLogins(t *testing.T) {
+	for raw, want := range map[string]string{
+		"ann": "ann", " Ann@Example.COM ": "ann@example.com", "JO\u0308RG": "j\u00f6rg", "J\u00d6RG": "j\u00f6rg", "\u212aim": "kim",
+	} {
+		if got, ok := tenant.Login(raw); !ok || got != want {
+			t.Errorf("%q is %q, %t; want %q", raw, got, ok, want)
+		}
+	}
+	for _, bad := range []string{"", " ", "a b", "a\u00a0b", "a\u200bb", "a\nb", "a\x00", "\xff", "\u202eann", strings.Repeat("a", 101)} {
+		if got, ok := tenant.Login(bad); ok {
+			t.Errorf("%q is taken as %q", bad, got)
+		}
+	}
+}
+
+// What is a login is one in its stored form, too, and stays that.
+func TestALoginIsItsOwn(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		if got, ok := tenant.Login(rapid.String().Draw(t, "raw")); ok {
+			if again, ok := tenant.Login(got); !ok || again != got {
+				t.Fatalf("%q becomes %q, %t", got, again, ok)
+			}
+		}
+	})
+}
+
+func TestTheTeamIsReachedAlone(t *testing.T) {
+	if g := tenant.Team(true); g.Result != intent.GuardPass || g.Words != "" {
+		t.Errorf("%+v", g)
+	}
+	if g := tenant.Team(false); g.Result != intent.GuardRefuse || g.Kind != intent.GuardTeam || g.Words == "" {
+		t.Errorf("%+v", g)
+	}
 }

@@ -49,7 +49,7 @@ const (
 )
 
 // gateway is as one is that nobody has set up otherwise.
-var gateway = request.Gateway{Sender: defaultSender, Limits: func(*request.Checked) request.Limits {
+var gateway = request.Gateway{Senders: request.Senders{Default: defaultSender}, Limits: func(*request.Checked) request.Limits {
 	return request.Limits{MostParts: request.DefaultMostParts, Bits: gsm.Reference8}
 }}
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/einmal/einmal/internal/domain/tenant"
+	"github.com/einmal/einmal/internal/engine/outbound"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/fault"
 	"github.com/einmal/einmal/internal/ground/ident"
@@ -32,6 +33,12 @@ type principal struct {
 	Kind      tenant.KeyKind
 	Scopes    Scopes
 	Suspended bool // the tenant is
+}
+
+// sign says whose a submission is, and what its key is for.
+func (p *principal) sign(s *outbound.Submission) {
+	s.Tenant, s.Caller, s.CallerName = p.Tenant, p.Key, p.Name
+	s.Simulate, s.Team = p.Kind == tenant.TestKey, p.Kind == tenant.TeamKey
 }
 
 type principalKey struct{}

@@ -44,8 +44,10 @@ type Config struct {
 	// Installation alone.
 	Phones       func() provider.Phones
 	Installation ident.Partition
-	Metrics      *telemetry.Metrics
-	Log          *slog.Logger
+	// Changed is called after something was administered through this node, and puts it in force here.
+	Changed func(context.Context)
+	Metrics *telemetry.Metrics
+	Log     *slog.Logger
 }
 
 // API serves HTTP. Safe for concurrent use.

@@ -121,7 +121,8 @@ func readIntended(v strictjson.Value, errs []strictjson.Error, who principal) in
 		}
 	}})
 	// Rules of the policy see no headers here: those of a batch belong to none of its messages.
-	in.submission.Tenant, in.submission.Caller, in.submission.CallerName, in.submission.IdempotencyKey = who.Tenant, who.Key, who.Name, key
+	who.sign(&in.submission)
+	in.submission.IdempotencyKey = key
 	in.err = d.fault()
 	return in
 }

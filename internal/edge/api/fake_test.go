@@ -343,7 +343,7 @@ func newWorld(t *testing.T) *world {
 		Ready: func(context.Context) error { return w.notReady }, Simulated: func(int64) bool { return true }, Phones: func() provider.Phones { return w.phones }, DeliveredMeans: func(int64) string { return "" }, Installation: tenantA,
 		Restore: w.restore, Held: w.restore.held.Load,
 		Resolver: w.resolver,
-		Metrics:  telemetry.NewMetrics(), Log: telemetry.NewLogger(w.log, telemetry.JSON, slog.LevelDebug),
+		Changed:  func(context.Context) {}, Metrics: telemetry.NewMetrics(), Log: telemetry.NewLogger(w.log, telemetry.JSON, slog.LevelDebug),
 	})
 	w.admin = w.key(tenantA, "admin")
 	return w

@@ -13,7 +13,10 @@ import (
 
 // ids are what a route's {id} stands for.
 func (o *household) ids() map[string]string {
-	return map[string]string{"messages": o.message.String(), "decisions": o.decision, "receipts": o.receipt, "exceptions": o.exception, "keys": o.keyID, "stops": o.stop}
+	return map[string]string{
+		"messages": o.message.String(), "decisions": o.decision, "receipts": o.receipt, "exceptions": o.exception, "keys": o.victim, "stops": o.stop,
+		"users": o.user, "guests": o.guest, "numbers": o.lease,
+	}
 }
 
 // path fills a route's path with the tenant's own id.
@@ -34,6 +37,7 @@ func (h *house) questions(o *household) map[string][]string {
 		},
 		"/v1/decisions": {"", about}, "/v1/receipts": {"", about}, "/v1/exceptions": {"", about, "state=open", "kind=conflicting", "connection=simulator"},
 		"/v1/events": {""}, "/v1/keys": {""}, "/v1/stops": {"", "in_force=true"},
+		"/v1/users": {""}, "/v1/guests": {""}, "/v1/senders": {""}, "/v1/numbers": {""},
 	}
 }
 
@@ -75,7 +79,7 @@ func (h *house) walk(who, foreign *household) {
 	}
 	for _, r := range h.api.Routes() {
 		switch {
-		case r.Scope == "":
+		case r.Scope == "", strings.HasPrefix(r.Path, "/v1/tenants"): // those are TestEveryRouteByEveryKey's
 		case strings.HasPrefix(r.Path, "/v1/policies"):
 			h.walkPolicies(r, who)
 		case strings.Contains(r.Path, "{id}"):
@@ -91,7 +95,7 @@ func (h *house) walk(who, foreign *household) {
 		case r.Method == "GET":
 			h.walkList(r, who, foreign)
 		default:
-			rec := h.call(r.Method, r.Path, who.key, writes(r, who))
+			rec := h.call(r.Method, r.Path, who.key, h.fill(writes(r, who)))
 			h.hides(rec, r.Method+" "+r.Path, foreign)
 			if rec.Code >= 300 {
 				h.t.Errorf("%v: %d %s", r, rec.Code, rec.Body)
@@ -108,7 +112,8 @@ func writes(r Route, o *household) string {
 	if r.Method == "POST" && r.Path == "/v1/messages/batch" {
 		return `{"messages":[` + o.body() + `]}`
 	}
-	return bodies[r.Method+" "+r.Path]
+	c, _ := caseOf(r)
+	return c.body
 }
 
 // walkByID asks for the other's thing, and, where that changes nothing, for the own one.

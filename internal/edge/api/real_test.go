@@ -15,6 +15,7 @@ import (
 	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/domain/policy"
 	"github.com/einmal/einmal/internal/domain/route"
+	"github.com/einmal/einmal/internal/domain/tenant"
 	"github.com/einmal/einmal/internal/engine/outbound"
 	"github.com/einmal/einmal/internal/engine/receipt"
 	"github.com/einmal/einmal/internal/engine/restore"
@@ -29,19 +30,23 @@ import (
 
 // house is an API over the embedded store, as one gateway runs it.
 type house struct {
-	t     *testing.T
-	api   *API
-	store store.Store
-	conn  int64
-	space int64
+	t      *testing.T
+	api    *API
+	store  store.Store
+	path   string // of the database
+	clock  *clock.Manual
+	serial int // of names that nobody has
+	conn   int64
+	space  int64
 }
 
 func newHouse(t *testing.T) *house {
 	t.Helper()
 	ctx, discard := context.Background(), slog.New(slog.DiscardHandler)
-	st, err := sqlite.Open(ctx, sqlite.Options{Path: filepath.Join(t.TempDir(), "einmal.db"), Log: discard})
+	h := &house{t: t, path: filepath.Join(t.TempDir(), "einmal.db"), clock: clock.NewManual(time.Now())}
+	st, err := sqlite.Open(ctx, sqlite.Options{Path: h.path, Clock: h.clock, Log: discard})
 	must(t, err)
-	h := &house{t: t, store: st}
+	h.store = st
 	h.conn, h.space, err = st.EnsureConnection(ctx, "simulator", "")
 	must(t, err)
 	sealer := secret.NewSealer([secret.KeySize]byte{2}, st)
@@ -63,9 +68,9 @@ func newHouse(t *testing.T) *house {
 	})
 	must(t, service.Start(ctx))
 	h.api = New(Config{
-		Store: st, Outbound: service, Contents: opener{outbound.NewContents(sealer)}, Identity: identity, Clock: clock.System{},
+		Store: st, Outbound: service, Contents: opener{outbound.NewContents(sealer)}, Identity: identity, Clock: h.clock,
 		Ready: st.Ping, Simulated: func(int64) bool { return true }, DeliveredMeans: func(int64) string { return "" }, Phones: func() provider.Phones { return phones }, Installation: installation,
-		Restore: restore.New(restore.Config{Store: st, Log: discard}), Held: st.Held, Metrics: telemetry.NewMetrics(), Log: discard,
+		Restore: restore.New(restore.Config{Store: st, Log: discard}), Held: st.Held, Changed: func(context.Context) {}, Metrics: telemetry.NewMetrics(), Log: discard,
 		Resolver: receipt.NewResolver(receipt.ResolverConfig{Store: st, Rules: rules, Again: receipt.Again{Sealer: sealer, Readers: func(int64) provider.Reader { return nil }}}),
 	})
 	return h
@@ -103,6 +108,8 @@ type household struct {
 	receipt   string // of the conflict
 	exception string
 	stop      string
+
+	victim, user, guest, sender, lease string // keyID is the caller's own
 }
 
 // body is a request that differs between tenants in nothing that a key is made of.
@@ -117,7 +124,7 @@ func (o *household) marks() []string {
 	return []string{
 		o.message.String(), o.decision, o.receipt, o.exception, o.keyID,
 		"key-" + o.name, "correlation-" + o.name, "basket-" + o.name, o.externalID(),
-		"ann-" + o.name, "reason-" + o.name,
+		"ann-" + o.name, "reason-" + o.name, o.victim, o.user, o.guest, o.sender, o.lease,
 	}
 }
 
@@ -152,7 +159,27 @@ func (h *house) household(name string) *household {
 	var s NewStopView
 	must(h.t, json.Unmarshal(rec.Body.Bytes(), &s))
 	o.stop = s.ID
+	h.furnish(o)
 	return o
+}
+
+// furnish gives the tenant a new one of each thing that is administered.
+func (h *house) furnish(o *household) {
+	h.t.Helper()
+	ctx := context.Background()
+	o.victim = h.key(o, "read", 0).ID
+	u, err := h.store.CreateUser(ctx, store.User{ID: ident.NewUser(o.id), Tenant: o.id, Login: h.fill("NAME"), Role: "read"})
+	must(h.t, err)
+	g, _, err := h.store.CreateGuest(ctx, store.Guest{ID: ident.NewGuest(o.id), Tenant: o.id, Phone: h.fill("PHONE")})
+	must(h.t, err)
+	for range 2 { // the first one is the default, and stays
+		o.sender = h.fill("sNAME-" + o.name[:2])
+		_, _, err = h.store.PutSender(ctx, store.Sender{Tenant: o.id, Sender: o.sender})
+		must(h.t, err)
+	}
+	l, err := h.store.LeaseNumber(ctx, store.Lease{ID: ident.NewLease(o.id), Tenant: o.id, Number: h.fill("PHONE")}, tenant.Lease)
+	must(h.t, err)
+	o.user, o.guest, o.lease = u.ID.String(), g.ID.String(), l.ID.String()
 }
 
 // take submits the tenant's request under an idempotency key that all tenants use.

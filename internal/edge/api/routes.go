@@ -31,11 +31,11 @@ func (a *API) register() {
 	add(a, op("GET", "/v1/exception-groups", "list-exception-groups", "Exceptions", "Exceptions by hour, connection and kind, with their counts"), ScopeRead, a.listExceptionGroups)
 	add(a, withBody(op("POST", "/v1/exception-groups/resolve", "resolve-exception-group", "Exceptions", "Resolve the open exceptions of a group together"), a.schema(resolveGroupBody{})), ScopeReview, a.resolveExceptionGroup)
 	add(a, op("GET", "/v1/events", "list-events", "Events", "The feed of events, by sequence"), ScopeRead, a.listEvents)
-	add(a, op("GET", "/v1/keys", "list-keys", "Keys", "API keys, without their secrets"), ScopeAdmin, a.listKeys)
-	create := withBody(op("POST", "/v1/keys", "create-key", "Keys", "Make an API key; the answer is the only place where it is shown"), a.schema(keyBody{}))
-	create.DefaultStatus = http.StatusCreated
-	add(a, create, ScopeAdmin, a.createKey)
-	add(a, op("DELETE", "/v1/keys/{id}", "revoke-key", "Keys", "End a key; it stops to work within a second"), ScopeAdmin, a.revokeKey)
+	a.registerTenants()
+	a.registerKeys()
+	a.registerUsers()
+	a.registerSenders()
+	a.registerNumbers()
 	add(a, op("GET", "/v1/policies", "list-policies", "Policies", "The versions of policies that were in force, the newest first"), ScopeAdmin, a.listPolicies)
 	apply := withBody(op("POST", "/v1/policies", "apply-policy", "Policies", "Bring a policy file into force, for all nodes at once"), a.schema(policyBody{}))
 	apply.MaxBodyBytes = maxPolicyBody
@@ -65,6 +65,7 @@ type body[T any] struct{ Body T }
 // add registers an operation with the framework, behind its scope.
 func add[In, Out any](a *API, op huma.Operation, scope Scope, handle func(context.Context, *In) (Out, error)) {
 	a.routes = append(a.routes, Route{op.Method, op.Path, scope})
+	more := op.Middlewares
 	op.Middlewares = huma.Middlewares{onlyKnownQuery}
 	op.Errors = []int{http.StatusBadRequest, http.StatusNotFound, http.StatusServiceUnavailable, http.StatusInternalServerError}
 	if scope != "" {
@@ -72,6 +73,7 @@ func add[In, Out any](a *API, op huma.Operation, scope Scope, handle func(contex
 		op.Errors = append(op.Errors, http.StatusUnauthorized, http.StatusForbidden)
 		op.Security = needs(scope)
 	}
+	op.Middlewares = append(op.Middlewares, more...)
 	if op.RequestBody != nil {
 		op.Middlewares = append(op.Middlewares, orEmptyObject)
 	}

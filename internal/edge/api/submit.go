@@ -65,7 +65,8 @@ func readSubmission(r *http.Request, body []byte, who principal) (outbound.Submi
 		d.fields = append(d.fields, *wrong)
 	}
 	s := decodeSubmission(d, body)
-	s.Tenant, s.Caller, s.CallerName, s.IdempotencyKey, s.Header = who.Tenant, who.Key, who.Name, key, r.Header
+	who.sign(&s)
+	s.IdempotencyKey, s.Header = key, r.Header
 	return s, d.fault()
 }
 

@@ -7,7 +7,9 @@ import (
 	"github.com/einmal/einmal/internal/domain/policy"
 	"github.com/einmal/einmal/internal/domain/request"
 	"github.com/einmal/einmal/internal/domain/route"
+	"github.com/einmal/einmal/internal/domain/tenant"
 	"github.com/einmal/einmal/internal/ground/fault"
+	"github.com/einmal/einmal/internal/ground/ident"
 )
 
 // MaxReason is the longest reason and name of a person, in characters.
@@ -31,7 +33,7 @@ func (s *Service) check(ctx context.Context, sub *Submission, p *policy.Policy) 
 		})
 		return request.Limits{MostParts: to.Long.most(), Bits: to.Long.bits()}
 	}
-	c, wrong := sub.Check(sub.caller(), p, request.Gateway{Sender: s.cfg.Sender, RefuseUnassigned: s.cfg.RefuseUnassigned, Limits: limits})
+	c, wrong := sub.Check(sub.caller(), p, request.Gateway{Senders: s.senders(sub.Tenant), RefuseUnassigned: s.cfg.RefuseUnassigned, Limits: limits})
 	if len(wrong) > 0 {
 		f := fault.New(fault.Invalid, "%d of the request's fields must be changed; nothing was reserved or sent", len(wrong))
 		f.Fields = wrong
@@ -45,6 +47,16 @@ func (s *Service) check(ctx context.Context, sub *Submission, p *policy.Policy) 
 		out.metadata, _ = json.Marshal(sub.Metadata) // a map of strings: it cannot fail
 	}
 	return out, nil
+}
+
+// senders are what a tenant may send under.
+func (s *Service) senders(of ident.Partition) request.Senders {
+	if s.cfg.Senders != nil {
+		if registered, limited := s.cfg.Senders(of); limited {
+			return tenant.Senders(registered, s.cfg.Sender)
+		}
+	}
+	return request.Senders{Default: s.cfg.Sender}
 }
 
 func (s *Submission) caller() request.Caller {

@@ -41,6 +41,7 @@ type Submission struct {
 	request.Members
 	DryRun   bool
 	Simulate bool // it must not reach a phone: the caller's key is one for tests
+	Team     bool // it may reach the tenant's own people alone: the caller's key is one for the team
 	// Guards are what is known against the request, or for it, from what it came with, such as its API key.
 	Guards []intent.Guard
 
@@ -96,6 +97,9 @@ type Config struct {
 	// Simulated says whether a message that exists is a simulator's, by the number of its connection.
 	Simulated func(connection int64) bool
 	Sender    string // of requests that name none; "": they must name one
+	// Senders are those that are registered for a tenant, its default one first; limited says that it sends under no
+	// others. Nil: every tenant sends under any.
+	Senders func(of ident.Partition) (registered []string, limited bool)
 	// RefuseUnassigned refuses destinations of ranges that their country has not given out, as far as this release
 	// knows. Accepting them is the default: number plans grow faster than their descriptions.
 	RefuseUnassigned bool
