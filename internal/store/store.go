@@ -49,6 +49,7 @@ type Store interface {
 	Backlogs
 	Controls
 	Histories
+	Connections
 	// Now is the store's clock.
 	Now(ctx context.Context) (clock.Micros, error)
 	// Ping reports whether the store answers and its schema is this release's.

@@ -83,6 +83,8 @@ func Run(t *testing.T, h Harness) {
 		"TenantsTakeTurns":     testTenantsTakeTurns,
 		"Rates":                testRates,
 		"ExpiredInFlow":        testExpiredInFlow,
+		"ConnectionSettings":   testConnectionSettings,
+		"Routes":               testRoutes,
 		"Stops":                testStops,
 		"StopsAreKept":         testStopsAreKept,
 		"StoppedMessages":      testStoppedMessages,

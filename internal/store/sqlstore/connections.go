@@ -1,0 +1,137 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+
+	"github.com/einmal/einmal/internal/domain/route"
+	"github.com/einmal/einmal/internal/ground/clock"
+	"github.com/einmal/einmal/internal/store"
+)
+
+var (
+	addSetting = define(`insert into connection_setting (connection, settings, enabled, removed, version, changed_at, changed_by)
+		select {1}, {2}, {3}, {4}, 1, {5}, {6} where true on conflict do nothing`)
+	changeSetting = define(`update connection_setting set settings = {2}, enabled = {3}, removed = {4}, version = version + 1, changed_at = {5}, changed_by = {6}
+		where connection = {1} and version = {7}`)
+	readSettings = define(`select k.connection, connection.name, k.settings, k.enabled, k.removed, k.version, k.changed_at, k.changed_by
+		from connection_setting k join connection on connection.id = k.connection order by k.connection`)
+
+	changeRoutes = define(`update route_head set version = version + 1, changed_at = {2}, changed_by = {3} where id = 1 and version = {1}`)
+	readRoutes   = define(`select version, changed_at, changed_by from route_head where id = 1`)
+	dropRules    = define(`delete from route where position >= 0`)
+	addRules     = define(`insert into route (position, purpose, tenant, prefix, sender, uses)
+		select * from {rows position int, purpose text, tenant int, prefix text, sender text, uses text}`)
+	readRules = define(`select purpose, tenant, prefix, sender, uses from route where position >= 0 order by position`)
+)
+
+// PutConnection implements store.Connections.
+func (s *Store) PutConnection(ctx context.Context, c store.ConnectionSetting) (store.ConnectionSetting, error) {
+	err := s.change(ctx, func(t *tx, now clock.Micros) (int64, error) {
+		c.At = now
+		args := []any{c.ID, c.Settings, c.Enabled, c.Removed, now, c.By}
+		if c.Version == 0 {
+			return t.exec(t.ctx, addSetting, nil, args...)
+		}
+		return t.exec(t.ctx, changeSetting, nil, append(args, c.Version)...)
+	})
+	c.Version++
+	return c, err
+}
+
+// change makes a change that touches one row where the version is the one that was seen, and none otherwise.
+func (s *Store) change(ctx context.Context, write func(t *tx, now clock.Micros) (int64, error)) error {
+	return s.once(ctx, func(t *tx) error {
+		now, err := t.now(t.ctx)
+		if err != nil {
+			return err
+		}
+		switch n, err := write(t, now); {
+		case err != nil:
+			return err
+		case n == 0:
+			return store.ErrOtherVersion
+		}
+		return t.raiseControl(t.ctx)
+	})
+}
+
+// ConnectionSettings implements store.Connections.
+func (s *Store) ConnectionSettings(ctx context.Context) ([]store.ConnectionSetting, error) {
+	var all []store.ConnectionSetting
+	err := s.read().query(ctx, readSettings, nil, func(res *sql.Rows) error {
+		var c store.ConnectionSetting
+		var enabled, removed int
+		err := res.Scan(&c.ID, &c.Name, &c.Settings, &enabled, &removed, &c.Version, &c.At, &c.By)
+		c.Enabled, c.Removed = enabled == 1, removed == 1
+		all = append(all, c)
+		return err
+	})
+	return all, unavailable(err)
+}
+
+// PutRoutes implements store.Connections. Who changes the head holds its row, and with it the rules.
+func (s *Store) PutRoutes(ctx context.Context, l store.RouteList) (store.RouteList, error) {
+	err := s.change(ctx, func(t *tx, now clock.Micros) (int64, error) {
+		l.At = now
+		n, err := t.exec(t.ctx, changeRoutes, nil, l.Version, now, l.By)
+		if err != nil || n == 0 {
+			return n, err
+		}
+		if _, err := t.exec(t.ctx, dropRules, nil); err != nil {
+			return n, err
+		}
+		rules, err := ruleRows(l.Rules)
+		if err != nil {
+			return n, err
+		}
+		_, err = t.exec(t.ctx, addRules, rules)
+		return n, err
+	})
+	l.Version++
+	return l, err
+}
+
+func ruleRows(all []route.Rule) (*rows, error) {
+	r := &rows{}
+	for i, one := range all {
+		uses, err := json.Marshal(one.Use)
+		if err != nil {
+			return nil, err
+		}
+		r.add(i, one.Purpose, one.Tenant, one.Prefix, one.Sender, string(uses))
+	}
+	return r, nil
+}
+
+// Routes implements store.Connections. The head is read before the rules and after them: a list that was replaced
+// meanwhile is read again, since each statement sees the store as it is then.
+func (s *Store) Routes(ctx context.Context) (l store.RouteList, err error) {
+	for range ensureTries {
+		if l, err = s.routes(ctx); err != nil {
+			return l, unavailable(err)
+		}
+		var after store.Changed
+		if err = s.read().row(ctx, readRoutes, nil, scan1(&after.Version, &after.At, &after.By)); err != nil || after.Version == l.Version {
+			return l, unavailable(err)
+		}
+	}
+	return l, store.ErrOtherVersion
+}
+
+func (s *Store) routes(ctx context.Context) (l store.RouteList, err error) {
+	if err = s.read().row(ctx, readRoutes, nil, scan1(&l.Version, &l.At, &l.By)); err != nil {
+		return l, err
+	}
+	err = s.read().query(ctx, readRules, nil, func(res *sql.Rows) error {
+		var r route.Rule
+		var uses []byte
+		if err := res.Scan(&r.Purpose, &r.Tenant, &r.Prefix, &r.Sender, &uses); err != nil {
+			return err
+		}
+		l.Rules = append(l.Rules, r)
+		return json.Unmarshal(uses, &l.Rules[len(l.Rules)-1].Use)
+	})
+	return l, err
+}
