@@ -10,6 +10,7 @@ import (
 func (a *App) administered() *control.Watcher {
 	return control.New(control.Config{Store: a.store, Log: a.log, Loaders: []control.Loader{
 		{Name: "tenants", Load: a.tenants.load},
+		{Name: "connections and routes", Load: a.loadLines},
 	}})
 }
 

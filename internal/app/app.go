@@ -97,7 +97,7 @@ func (a *App) Failed() <-chan error { return a.served }
 // Start brings everything up. After an error nothing is left running.
 func (a *App) Start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		a.openFolder, a.openStore, a.buildFlows, a.openLines, a.listen, a.startFlows,
+		a.openFolder, a.openStore, a.buildFlows, a.declareLines, a.listen, a.startFlows,
 	} {
 		if err := step(ctx); err != nil {
 			return errors.Join(err, a.abandon())
@@ -124,15 +124,15 @@ func (a *App) startFlows(ctx context.Context) error {
 	}
 	background := context.WithoutCancel(ctx)
 	a.hub.Start(background)
-	a.control.Start(background)
 	a.relay.Start(background)
 	a.receipts.Start(background)
 	a.sweeper.Start(background)
 	a.janitor.start(background)
 	a.restore.Start(background)
-	if err := a.startLines(background); err != nil {
-		return err
+	if err := a.startLines(); err != nil {
+		return errors.Join(err, a.stopFlows(ctx))
 	}
+	a.control.Start(background)
 	go func() {
 		if err := a.server.Serve(a.listener); !errors.Is(err, http.ErrServerClosed) {
 			a.served <- err
@@ -149,6 +149,9 @@ func (a *App) Ready(ctx context.Context) error {
 	if a.store.Held() {
 		return fault.New(fault.Unavailable, "the store went back in time: nothing is taken or sent until its operator has run  einmal restored").After(30 * time.Second)
 	}
+	if why := a.lines.troubled(); why != "" {
+		return fault.New(fault.Unavailable, "no connection works on this node; the first one's trouble: %s", why).After(30 * time.Second)
+	}
 	return a.store.Ping(ctx)
 }
 
@@ -159,16 +162,20 @@ func (a *App) Stop(ctx context.Context) error {
 		return nil
 	}
 	chaos.At(chaos.Shutdown)
-	err := a.stopServing(ctx)
+	return errors.Join(a.stopServing(ctx), a.stopFlows(ctx), a.abandon())
+}
+
+// stopFlows ends the engines, those first who bring work to the others.
+func (a *App) stopFlows(ctx context.Context) error {
 	a.control.Stop()
 	a.outbound.Close()
-	err = errors.Join(err, a.stopLines(ctx), a.receipts.Stop(ctx))
+	err := errors.Join(a.stopLines(ctx), a.receipts.Stop(ctx))
 	a.sweeper.Stop()
 	a.janitor.stop()
 	a.restore.Stop()
 	a.relay.Stop()
 	a.hub.Stop()
-	return errors.Join(err, a.abandon())
+	return err
 }
 
 // stopServing lets requests under way end. One whose client is slow does not take the time of what was taken.
@@ -194,7 +201,6 @@ func (a *App) abandon() error {
 	if a.news != nil {
 		a.news.Close()
 	}
-	errs = append(errs, a.lines.closeCentres())
 	if a.store != nil {
 		errs = append(errs, a.store.Close())
 	}

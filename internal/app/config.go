@@ -20,19 +20,22 @@ import (
 // Config is everything that can be set. Its tags are the members of the configuration file.
 // See settings for the tags.
 type Config struct {
-	Listen       Listen       `yaml:"listen"`
-	Data         string       `yaml:"data" doc:"folder of the embedded store, the keys, the admin key and the lock"`
-	Mark         string       `yaml:"mark,omitempty" doc:"file by which a store that was put back is noticed"`
-	Store        string       `yaml:"store" secret:"url" doc:"sqlite, a PostgreSQL URL, or a reference to one"`
-	Policy       string       `yaml:"policy" doc:"builtin, or file:PATH"`
-	Sender       string       `yaml:"sender" doc:"sender of requests that name none"`
-	Destinations Destinations `yaml:"destinations"`
-	Receipts     Receipts     `yaml:"receipts"`
-	Feed         Feed         `yaml:"feed"`
-	History      History      `yaml:"history"`
-	Log          Log          `yaml:"log"`
-	// Connections are where messages are sent. This release uses one; later ones route among several.
-	Connections map[string]Connection `yaml:"connections" doc:"where messages are sent, by name"`
+	Listen       Listen                `yaml:"listen"`
+	Data         string                `yaml:"data" doc:"folder of the embedded store, the keys, the admin key and the lock"`
+	Mark         string                `yaml:"mark,omitempty" doc:"file by which a store that was put back is noticed"`
+	Store        string                `yaml:"store" secret:"url" doc:"sqlite, a PostgreSQL URL, or a reference to one"`
+	Policy       string                `yaml:"policy" doc:"builtin, or file:PATH"`
+	Sender       string                `yaml:"sender" doc:"sender of requests that name none"`
+	Destinations Destinations          `yaml:"destinations"`
+	Receipts     Receipts              `yaml:"receipts"`
+	Feed         Feed                  `yaml:"feed"`
+	History      History               `yaml:"history"`
+	Log          Log                   `yaml:"log"`
+	Connections  map[string]Connection `yaml:"connections" doc:"where messages are sent, by name"`
+	// Routes are none with one connection, which then takes all.
+	Routes []Route `yaml:"routes,omitempty" doc:"which messages leave over which connection: the first rule that fits counts"`
+
+	named bool // the file names the connections
 }
 
 // Listen says where the gateway listens.
@@ -128,7 +131,7 @@ func Default() Config {
 
 // withConnection adds the connection of a gateway whose configuration names none.
 func (c Config) withConnection() Config {
-	if len(c.Connections) == 0 {
+	if c.named = len(c.Connections) > 0; !c.named {
 		c.Connections = map[string]Connection{kindSimulator: {Kind: kindSimulator}}
 	}
 	return c
@@ -172,22 +175,12 @@ func (c Config) check() error {
 			return fmt.Errorf("%s: at least 1s", name)
 		}
 	}
-	if len(c.Connections) > 1 {
-		return fmt.Errorf("connections: this release sends over one connection; %d are named", len(c.Connections))
-	}
-	for name, k := range c.Connections {
-		if !connectionName.MatchString(name) {
-			return fmt.Errorf("connections: %q is no name: write letters, digits and the signs _ - . without spaces, at most 64", name)
-		}
-		if err := k.check(); err != nil {
-			return fmt.Errorf("connections.%s: %w", name, err)
-		}
-		if c.Receipts.Grace <= k.ResponseTimeout {
-			return fmt.Errorf("receipts.grace: longer than connections.%s.response_timeout (%s), or a receipt is given up before its answer is",
-				name, time.Duration(k.ResponseTimeout))
+	for _, name := range c.names() {
+		if err := c.checkConnection(name, c.Connections[name]); err != nil {
+			return err
 		}
 	}
-	return nil
+	return c.checkRouting()
 }
 
 // resolve reads a value that may be a reference: env:NAME or file:PATH.

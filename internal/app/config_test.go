@@ -130,7 +130,6 @@ func TestWrongConfig(t *testing.T) {
 		"connections: {a: {kind: simulator, rate: 0/s}}":                  "[1:42] not a rate",
 		"receipts:\n  grace: 15":                                          "[2:10] not a duration",
 		"connections: {a: {kind: simulator, senders: {SHOP: {rate: 3}}}}": "[1:59] not a rate",
-		"connections: {a: {kind: simulator}, b: {kind: simulator}}":       "one connection",
 	} {
 		if _, err := load(t, text, app.Flags{}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want a word of %q", text, err, want)
@@ -138,6 +137,33 @@ func TestWrongConfig(t *testing.T) {
 	}
 	if _, err := load(t, "connections: {a: {kind: smpp, address: 'x:1'}}", app.Flags{Ledger: "f"}); err == nil {
 		t.Error("a ledger for a connection that is no simulator was taken")
+	}
+}
+
+// covers: X5
+func TestWrongRoutes(t *testing.T) {
+	const two = "connections: {a: {kind: simulator}, b: {kind: simulator}}\n"
+	for text, want := range map[string]string{
+		two: "routes: missing: 2 connections are named; say which messages leave over which, and end with a rule for all others, such as {use: [a]}",
+		two + "routes: [{purpose: login, use: [b]}]":                      "routes: no rule is for messages that none of these fits: add a last rule {use: [b]}",
+		two + "routes: [{use: [a]}, {purpose: login, use: [b]}]":          "routes: rule 1 fits every message, and rule 2 is never reached: put it last",
+		two + "routes: [{use: [c]}]":                                      `routes: rule 1: use: there is no connection "c"`,
+		two + "routes: [{use: [a, a]}]":                                   "routes: rule 1: use: a is there twice",
+		two + "routes: [{purpose: login}, {use: [a]}]":                    "routes: rule 1: use: name at least one connection",
+		two + "routes: [{prefix: '+49', use: [b]}, {use: [a]}]":           "routes: rule 1: prefix: write the digits of E.164",
+		two + "routes: [{prefix: 049, use: [b]}, {use: [a]}]":             "routes: rule 1: prefix: write the digits of E.164",
+		two + "routes: [{sender: far too long a name, use: [b]}]":         "routes: rule 1: sender: ",
+		two + "routes:\n- {porpose: login, use: [b]}":                     "[3:4] unknown field",
+		"connections: {a: {kind: simulator}}\nroutes: [{use: [b]}]":       `there is no connection "b"`,
+		"connections: {a: {kind: simulator}}\nroutes: [{use: simulator}]": "[2:16] ",
+	} {
+		if _, err := load(t, text, app.Flags{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want a word of %q", text, err, want)
+		}
+	}
+	c, err := load(t, two+"routes: [{purpose: login, prefix: 49, use: [b, a]}, {use: [a]}]", app.Flags{})
+	if err != nil || len(c.Routes) != 2 || c.Routes[0].Prefix != "49" {
+		t.Errorf("%+v, %v", c.Routes, err)
 	}
 }
 

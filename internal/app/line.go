@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/einmal/einmal/internal/domain/evidence"
@@ -14,10 +15,11 @@ import (
 	"github.com/einmal/einmal/internal/provider/binds"
 	"github.com/einmal/einmal/internal/provider/simulator"
 	"github.com/einmal/einmal/internal/provider/smpp"
+	"github.com/einmal/einmal/internal/store"
 )
 
-// line is a connection with its immutable numbers and both of its ends. Once it is among the lines it is not changed:
-// other settings make another line in its place.
+// line is a connection as this node knows it: its immutable numbers and its settings. They are not changed; other
+// settings make another line in its place, also of one that was disabled or removed, whose receipts may still come.
 type line struct {
 	name      string
 	id, space int64
@@ -25,37 +27,68 @@ type line struct {
 	reader    provider.Reader
 	profile   evidence.Profile
 
-	centre  *simulator.Server // nil: it is no simulator
-	carrier *binds.Provider
-	// addressing is how addresses are sent.
-	addressing func(sender, destination string) (source, dest string)
+	source   string // see the sources below
+	enabled  bool
+	removed  bool
+	settings string // as they were given to the API
+	changed  store.Changed
+	keeper   *keeper
+
+	run     atomic.Pointer[running] // nil: nothing leaves over it, and nothing comes
+	problem atomic.Value            // string: why it does not run though it is enabled
+}
+
+// Where a connection's settings are.
+const (
+	fromFile    = "file"
+	fromDefault = "default" // nobody has configured any
+	fromAPI     = "api"
+)
+
+// running are both ends of a line at work.
+type running struct {
+	centre     *simulator.Server // nil: it is no simulator
+	carrier    *binds.Provider
+	addressing func(sender, destination string) (source, dest string) // how addresses are sent
 	dispatch   *dispatch.Dispatcher
 }
 
-// openLine numbers a connection and makes its ends. A simulated message centre listens at once; nothing else runs.
-func (a *App) openLine(ctx context.Context, name string, cfg Connection) (*line, error) {
-	l := &line{name: name, cfg: cfg, profile: cfg.profile()}
-	var err error
-	if l.id, l.space, err = a.store.EnsureConnection(ctx, name, cfg.IDSpace); err != nil {
-		return nil, err
-	}
-	carrier, err := cfg.carrier()
+// declare numbers a connection.
+func (a *App) declare(ctx context.Context, name string, cfg Connection) (*line, error) {
+	l := &line{name: name, cfg: cfg, profile: cfg.profile(), enabled: true, keeper: a.newKeeper()}
+	receipts, err := cfg.Receipts.settings()
 	if err != nil {
 		return nil, err
 	}
-	carrier.Name, carrier.Logger = name, a.log
-	l.reader = smpp.Reader{Receipts: carrier.Receipts}
-	if cfg.Kind == kindSimulator {
-		err = l.openCentre(&carrier)
+	l.reader = smpp.Reader{Receipts: receipts}
+	l.id, l.space, err = a.store.EnsureConnection(ctx, name, cfg.IDSpace)
+	return l, err
+}
+
+// start opens a line's ends and lets messages leave. A simulated message centre that an earlier run of the line has
+// left goes on, with what it has not delivered yet; one that was started is returned with an error, too.
+func (a *App) start(ctx context.Context, l *line, centre *simulator.Server) (r *running, err error) {
+	carrier, err := l.cfg.carrier()
+	if err != nil {
+		return nil, err
+	}
+	carrier.Name, carrier.Logger = l.name, a.log
+	r = &running{centre: centre}
+	if l.simulated() {
+		err = r.openCentre(&carrier, l.cfg)
 	} else {
-		err = credentials(&carrier, cfg)
+		err = credentials(&carrier, l.cfg)
 	}
 	if err != nil {
-		return nil, err
+		return r, err
 	}
-	l.carrier, l.addressing = bindsOf(carrier, cfg.Binds), smpp.New(carrier).Addressing
-	l.dispatch = a.dispatcher(l)
-	return l, nil
+	r.carrier, r.addressing = bindsOf(carrier, l.cfg.Binds), smpp.New(carrier).Addressing
+	r.dispatch = a.dispatcher(l, r)
+	if err := r.carrier.Start(ctx, a.door(l)); err != nil {
+		return r, err
+	}
+	r.dispatch.Start(ctx)
+	return r, nil
 }
 
 // carrier is the provider's configuration, but for its name and its credentials.
@@ -85,35 +118,34 @@ func credentials(to *smpp.Config, k Connection) (err error) {
 }
 
 // openCentre starts the built-in message centre and points the connection at it.
-func (l *line) openCentre(to *smpp.Config) error {
-	centre := simulator.New(simulator.Config{LedgerPath: l.cfg.Ledger, Echo: !l.cfg.NoEcho, SlowReceipt: time.Duration(l.cfg.SlowReceipt)})
-	if err := centre.Start(); err != nil {
-		return fmt.Errorf("the simulator: %w", err)
+func (r *running) openCentre(to *smpp.Config, k Connection) error {
+	if r.centre == nil {
+		centre := simulator.New(simulator.Config{LedgerPath: k.Ledger, Echo: !k.NoEcho, SlowReceipt: time.Duration(k.SlowReceipt)})
+		if err := centre.Start(); err != nil {
+			return fmt.Errorf("the simulator: %w", err)
+		}
+		r.centre = centre
 	}
-	l.centre = centre
-	to.Address, to.SystemID = centre.Addr(), "einmal"
+	to.Address, to.SystemID = r.centre.Addr(), "einmal"
 	to.BackoffMin, to.BackoffMax = 200*time.Millisecond, 2*time.Second // it is in the same process
 	return nil
 }
 
-// startLine lets messages leave, and takes what comes.
-func (a *App) startLine(ctx context.Context, l *line) error {
-	if err := l.carrier.Start(ctx, a.door(l)); err != nil {
-		return err
-	}
-	l.dispatch.Start(ctx)
-	return nil
+// sameCentre reports whether a message centre that was started under some settings is the one that others want.
+func (k Connection) sameCentre(other Connection) bool {
+	return k.Kind == kindSimulator && other.Kind == kindSimulator &&
+		k.Ledger == other.Ledger && k.NoEcho == other.NoEcho && k.SlowReceipt == other.SlowReceipt
 }
 
-func (a *App) dispatcher(l *line) *dispatch.Dispatcher {
+func (a *App) dispatcher(l *line, r *running) *dispatch.Dispatcher {
 	return dispatch.New(dispatch.Config{
-		Node: a.node, Provider: l.carrier, Store: settling{a.store, a.news}, Open: outbound.NewContents(a.sealer).Open, Rules: a.rules(),
+		Node: a.node, Provider: r.carrier, Store: settling{a.store, a.news}, Open: outbound.NewContents(a.sealer).Open, Rules: a.rules(),
 		Connection: dispatch.Connection{
 			ID: l.id, IDSpace: l.space, Name: l.name, EchoesReference: l.profile.EchoesReference, Simulated: l.simulated(),
 			Together: l.cfg.Long.Send == sendTogether, OneReceipt: l.cfg.Receipts.Parts == receiptsOfFirst,
 			Rates: l.cfg.rates(), Binds: int(l.cfg.Binds), Own: l.simulated(),
 		},
-		Addressing:      l.addressing,
+		Addressing:      r.addressing,
 		ResponseTimeout: time.Duration(l.cfg.ResponseTimeout), Committed: a.relay.Wake, Log: a.log, Metrics: a.dispatched,
 	})
 }
@@ -129,15 +161,3 @@ func (a *App) door(l *line) provider.Sink {
 }
 
 func (l *line) simulated() bool { return l.cfg.Kind == kindSimulator }
-
-// status says in a few words how the line is.
-func (l *line) status() string {
-	return l.carrier.Status()
-}
-
-func (l *line) closeCentre() error {
-	if l.centre == nil {
-		return nil
-	}
-	return l.centre.Close()
-}

@@ -2,22 +2,23 @@ package app
 
 import (
 	"cmp"
-	"context"
-	"errors"
 	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
 
 	"github.com/einmal/einmal/internal/domain/evidence"
+	"github.com/einmal/einmal/internal/domain/route"
 	"github.com/einmal/einmal/internal/engine/receipt"
 	"github.com/einmal/einmal/internal/provider"
+	"github.com/einmal/einmal/internal/store"
 )
 
-// lines are the connections of this node. Flows read them on their hot paths, so what is read is a copy that nobody
-// changes; who changes something puts another in its place.
+// lines are the connections of this node, and the routes that lead to them. Flows read them on their hot paths, so what
+// is read is a copy that nobody changes; who changes something puts another in its place.
 type lines struct {
-	changing sync.Mutex
+	changing sync.Mutex // held by who brings what is administered into force
+	begun    bool       // lines run; under changing
 	now      atomic.Pointer[snapshot]
 }
 
@@ -25,37 +26,36 @@ type lines struct {
 type snapshot struct {
 	all       []*line // by name
 	byID      map[int64]*line
+	byName    map[string]*line
 	receiving map[int64]receipt.Connection
+	routes    routes
 }
 
 func newLines() *lines {
 	s := &lines{}
-	s.now.Store(newSnapshot(nil))
+	s.now.Store(newSnapshot(map[int64]*line{}, routes{}))
 	return s
 }
 
-func newSnapshot(byID map[int64]*line) *snapshot {
-	s := &snapshot{byID: byID, receiving: make(map[int64]receipt.Connection, len(byID))}
+func newSnapshot(byID map[int64]*line, to routes) *snapshot {
+	s := &snapshot{byID: byID, routes: to, byName: make(map[string]*line, len(byID)), receiving: make(map[int64]receipt.Connection, len(byID))}
 	for id, l := range byID {
 		s.receiving[id] = receipt.Connection{
 			Name: l.name, IDSpace: l.space, EchoesReference: l.profile.EchoesReference, Simulated: l.simulated(),
 		}
-		s.all = append(s.all, l)
+		s.all, s.byName[l.name] = append(s.all, l), l
 	}
 	slices.SortFunc(s.all, func(a, b *line) int { return cmp.Compare(a.name, b.name) })
 	return s
 }
 
-// put adds a line, or puts it in the place of the one of the same number.
-func (s *lines) put(l *line) {
-	s.changing.Lock()
-	defer s.changing.Unlock()
+// put adds lines, each in the place of the one of its number, under routes.
+func (s *lines) put(to routes, all ...*line) {
 	byID := maps.Clone(s.now.Load().byID)
-	if byID == nil {
-		byID = map[int64]*line{}
+	for _, l := range all {
+		byID[l.id] = l
 	}
-	byID[l.id] = l
-	s.now.Store(newSnapshot(byID))
+	s.now.Store(newSnapshot(byID, to))
 }
 
 func (s *lines) all() []*line { return s.now.Load().all }
@@ -93,23 +93,32 @@ func (s *lines) simulated(id int64) bool {
 }
 
 func (s *lines) allSimulated() bool {
-	return !slices.ContainsFunc(s.all(), func(l *line) bool { return !l.simulated() })
+	return !slices.ContainsFunc(s.all(), func(l *line) bool { return l.enabled && !l.simulated() })
 }
 
-// phones are the handsets of the simulated carrier, or none.
+// phones are the handsets of the simulated carriers, or none.
 func (s *lines) phones() provider.Phones {
+	var all phones
 	for _, l := range s.all() {
-		if l.centre != nil {
-			return l.centre
+		if r := l.run.Load(); r != nil && r.centre != nil {
+			all = append(all, r.centre)
 		}
 	}
-	return nil
+	switch len(all) {
+	case 0:
+		return nil
+	case 1:
+		return all[0]
+	}
+	return all
 }
 
 // gauged are the lines as the gauges see them.
 func (s *lines) gauged() (all []gauged) {
 	for _, l := range s.all() {
-		all = append(all, gauged{l.id, l.name, l.status()})
+		if !l.removed {
+			all = append(all, gauged{l.id, l.name, l.status()})
+		}
 	}
 	return all
 }
@@ -117,47 +126,39 @@ func (s *lines) gauged() (all []gauged) {
 // wake says that messages were made or changed.
 func (s *lines) wake() {
 	for _, l := range s.all() {
-		l.dispatch.Wake()
+		if r := l.run.Load(); r != nil {
+			r.dispatch.Wake()
+		}
 	}
 }
 
-func (s *lines) closeCentres() error {
-	var errs []error
+// troubled says that no line works that should: the first one's trouble; "": at least one does.
+func (s *lines) troubled() string {
+	first := ""
 	for _, l := range s.all() {
-		errs = append(errs, l.closeCentre())
-	}
-	return errors.Join(errs...)
-}
-
-// openLines makes the lines of the configuration. Nothing runs yet.
-func (a *App) openLines(ctx context.Context) error {
-	for _, name := range slices.Sorted(maps.Keys(a.cfg.Connections)) {
-		l, err := a.openLine(ctx, name, a.cfg.Connections[name])
-		if err != nil {
-			return err
-		}
-		a.lines.put(l)
-	}
-	return nil
-}
-
-func (a *App) startLines(ctx context.Context) error {
-	for _, l := range a.lines.all() {
-		if err := a.startLine(ctx, l); err != nil {
-			return err
+		switch why := l.trouble(); {
+		case !l.enabled:
+		case why == "":
+			return ""
+		case first == "":
+			first = l.name + ": " + why
 		}
 	}
-	return nil
+	return first
 }
 
-// stopLines stops all of them at the same time, so that each has all of ctx.
-func (a *App) stopLines(ctx context.Context) error {
-	all := a.lines.all()
-	errs := make([]error, len(all))
-	var done sync.WaitGroup
-	for i, l := range all {
-		done.Go(func() { errs[i] = l.dispatch.Stop(ctx) })
+// choose answers a question of the routes with a line; nil: there is none that is enabled.
+func (s *snapshot) choose(q route.Question) *line {
+	rules := s.routes.rules
+	if len(rules) == 0 {
+		rules = s.routes.otherwise
 	}
-	done.Wait()
-	return errors.Join(errs...)
+	name := route.Choose(rules, q, func(name string) route.State { return s.byName[name].state() })
+	return s.byName[name]
+}
+
+// administered returns the line of what is administered, if it is of that version already.
+func (s *snapshot) administered(c *store.ConnectionSetting) (have *line, same bool) {
+	have = s.byID[c.ID]
+	return have, have != nil && (have.source != fromAPI || have.changed.Version == c.Version)
 }

@@ -66,6 +66,7 @@ type Worker struct {
 	cfg      Config
 	offered  [workers]chan *store.LoggedReceipt
 	inHand   atomic.Int64 // offered and not settled yet
+	declared chan struct{} // what is declared of message ids may have changed
 	stopping chan struct{}
 	stopOnce sync.Once
 	cancel   context.CancelFunc
@@ -77,7 +78,7 @@ func New(cfg Config) *Worker {
 	if cfg.Every == 0 {
 		cfg.Every = defaultEvery
 	}
-	w := &Worker{cfg: cfg, stopping: make(chan struct{}), cancel: func() {}}
+	w := &Worker{cfg: cfg, declared: make(chan struct{}, 1), stopping: make(chan struct{}), cancel: func() {}}
 	for i := range w.offered {
 		w.offered[i] = make(chan *store.LoggedReceipt, maxWaiting)
 	}

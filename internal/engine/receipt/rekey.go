@@ -16,18 +16,29 @@ import (
 // rekeyScan is how many messages are looked at in one go.
 const rekeyScan = 1000
 
-// rekeyLoop rekeys once, however often it has to try.
+// Declared says that a connection was added, or what is declared of one has changed. It never blocks.
+func (w *Worker) Declared() {
+	select {
+	case w.declared <- struct{}{}:
+	default:
+	}
+}
+
+// rekeyLoop rekeys at the start and after each declaration, however often it has to try.
 func (w *Worker) rekeyLoop(ctx context.Context) {
 	tick := time.NewTicker(w.cfg.Every)
 	defer tick.Stop()
 	for {
 		err := w.rekey(ctx)
+		again := tick.C
 		if err == nil {
-			return
+			again = nil
+		} else {
+			w.logError(ctx, "message ids could not be registered under the form that is declared; it is tried again", err)
 		}
-		w.logError(ctx, "message ids could not be registered under the form that is declared; it is tried again", err)
 		select {
-		case <-tick.C:
+		case <-again:
+		case <-w.declared:
 		case <-w.stopping:
 			return
 		case <-ctx.Done():

@@ -1,0 +1,79 @@
+package app_test
+
+import (
+	"net/http"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/einmal/einmal/internal/app"
+	"github.com/einmal/einmal/internal/provider/simulator"
+)
+
+// simulated is a connection to a simulator with a ledger of its own.
+func simulated(t *testing.T, name string) app.Connection {
+	t.Helper()
+	c, err := app.Load("", app.Flags{Ledger: filepath.Join(t.TempDir(), name)})
+	must(t, err)
+	k := c.Connections["simulator"]
+	k.ResponseTimeout = app.Duration(2 * time.Second)
+	return k
+}
+
+// withLines is a configuration with a simulator for each name, and routes among them.
+func withLines(t *testing.T, c app.Config, routes []app.Route, names ...string) app.Config {
+	t.Helper()
+	c.Connections, c.Routes = map[string]app.Connection{}, routes
+	for _, name := range names {
+		c.Connections[name] = simulated(t, name)
+	}
+	return c
+}
+
+// took lists the destinations that a line's simulator accepted.
+func (g *gateway) took(name string) map[string]int {
+	g.t.Helper()
+	entries, err := simulator.ReadLedger(g.cfg.Connections[name].Ledger)
+	must(g.t, err)
+	took := map[string]int{}
+	for _, e := range entries {
+		if e.Outcome == simulator.Accepted {
+			took[e.Destination]++
+		}
+	}
+	return took
+}
+
+// Each message leaves over the connection of the first route that fits it, once, and names it. A repeat is answered with
+// the message that exists.
+//
+// covers: X5, D7, D14
+func TestRoutes(t *testing.T) {
+	onEveryStore(t, func(t *testing.T, c app.Config) {
+		routes := []app.Route{
+			{Purpose: "alert", Prefix: "49", Use: []string{"german"}},
+			{Purpose: "alert", Sender: "SHOP", Use: []string{"shop"}},
+			{Tenant: "nobody", Use: []string{"german"}},
+			{Tenant: "default", Prefix: "33", Use: []string{"german", "shop"}},
+			{Use: []string{"rest"}},
+		}
+		g := start(t, withLines(t, c, routes, "german", "shop", "rest"))
+		for to, over := range map[string]string{"+4915112345600": "german", "+12025550100": "rest", "+33612345600": "german", "+12025550200": "shop"} {
+			body := alert("to "+to, to)
+			if over == "shop" {
+				body["sender"] = "SHOP"
+			}
+			first := g.post(body)
+			if again := g.post(body); first.Status != http.StatusCreated || again.at("message.id") != first.at("message.id") || again.at("decision.action") != "suppress" || again.at("simulated") != "true" {
+				t.Errorf("%s: %s, then %s", to, first.Raw, again.Raw)
+			}
+			m := g.await(first.at("message.id"), "delivered")
+			if attempts, _ := m.Body["attempts"].([]any); m.at("connection") != over || len(attempts) != 1 || attempts[0].(map[string]any)["connection"] != over {
+				t.Errorf("%s: %s, want it over %s", to, m.Raw, over)
+			}
+			if got := g.took(over)[to[1:]]; got != 1 {
+				t.Errorf("%s: accepted %d times over %s", to, got, over)
+			}
+		}
+	})
+}

@@ -1,0 +1,63 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/goccy/go-yaml"
+
+	"github.com/einmal/einmal/internal/ground/settings"
+)
+
+// checkConnection finds what cannot work of one connection, with what would be right.
+func (c Config) checkConnection(name string, k Connection) error {
+	if !connectionName.MatchString(name) {
+		return fmt.Errorf("connections: %q is no name: write letters, digits and the signs _ - . without spaces, at most 64", name)
+	}
+	if err := k.check(); err != nil {
+		return fmt.Errorf("connections.%s: %w", name, err)
+	}
+	if c.Receipts.Grace <= k.ResponseTimeout {
+		return fmt.Errorf("receipts.grace: longer than connections.%s.response_timeout (%s), or a receipt is given up before its answer is",
+			name, time.Duration(k.ResponseTimeout))
+	}
+	return nil
+}
+
+// connectionsFrom says where the connections of the configuration are from.
+func (c Config) connectionsFrom() string {
+	if c.named {
+		return fromFile
+	}
+	return fromDefault
+}
+
+// readSettings reads the settings of a connection that is administered: JSON with the members of the configuration file.
+func readSettings(text []byte) (k Connection, err error) {
+	if err := yaml.UnmarshalWithOptions(text, &k, yaml.Strict()); err != nil {
+		return k, errors.New(yaml.FormatError(err, false, false))
+	}
+	k = k.withDefaults()
+	if err := settings.Check(&k); err != nil {
+		return k, err
+	}
+	if err := k.refuseLiterals(); err != nil {
+		return k, err
+	}
+	return k, k.check()
+}
+
+// refuseLiterals keeps secrets out of the store, and what writes files of this machine out of the API's reach.
+func (k Connection) refuseLiterals() error {
+	if k.Password != "" && !isReference(k.Password) {
+		return errors.New("password: a secret is not stored: write a reference, env:NAME or file:PATH, that every node can read")
+	}
+	if k.Ledger != "" {
+		return errors.New("ledger: a file is named in the configuration alone")
+	}
+	return nil
+}
+
+func isReference(v string) bool { return strings.HasPrefix(v, "env:") || strings.HasPrefix(v, "file:") }
