@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/einmal/einmal/internal/domain/flow"
+	"github.com/einmal/einmal/internal/provider/binds"
 	"github.com/einmal/einmal/internal/store"
 )
 
@@ -76,7 +77,7 @@ func (g *gauges) Collect(to chan<- prometheus.Metric) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
 	}
 	for _, l := range g.lines() {
-		gauge(g.bound, oneIf(l.status == statusBound), l.name)
+		gauge(g.bound, oneIf(l.status == binds.Bound), l.name)
 	}
 	gauge(g.heldBack, oneIf(g.held()))
 	all := g.count()
@@ -116,9 +117,6 @@ func (g *gauges) count() []counts {
 	g.last = all
 	return g.last
 }
-
-// statusBound is provider.Provider.Status of a connection over which messages can leave.
-const statusBound = "bound"
 
 func oneIf(b bool) float64 {
 	if b {

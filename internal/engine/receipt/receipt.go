@@ -65,7 +65,7 @@ const (
 type Worker struct {
 	cfg      Config
 	offered  [workers]chan *store.LoggedReceipt
-	inHand   atomic.Int64 // offered and not settled yet
+	inHand   atomic.Int64  // offered and not settled yet
 	declared chan struct{} // what is declared of message ids may have changed
 	stopping chan struct{}
 	stopOnce sync.Once
