@@ -17,19 +17,31 @@ import (
 const Enabled = true
 
 var (
-	killPoint, killPass = mustKill(os.Getenv("EINMAL_KILL"))
-	passes              atomic.Int64
-	storeOffset         = mustDuration("EINMAL_CLOCK_OFFSET")
-	nodeOffset          = mustDuration("EINMAL_NODE_CLOCK_OFFSET")
+	kill        = mustChoose("EINMAL_KILL")
+	pause       = mustChoose("EINMAL_PAUSE")
+	storeOffset = mustDuration("EINMAL_CLOCK_OFFSET")
+	nodeOffset  = mustDuration("EINMAL_NODE_CLOCK_OFFSET")
 )
 
-// At ends the process if p is the chosen point and this is the chosen pass.
+// choice is a pass of a point.
+type choice struct {
+	point Point
+	pass  int64
+	seen  atomic.Int64
+}
+
+// now reports whether this is it.
+func (c *choice) now(p Point) bool { return p == c.point && c.seen.Add(1) == c.pass }
+
+// At ends the process, or stops it until somebody continues it, if p is the chosen point and this is the chosen pass.
 func At(p Point) {
-	if p != killPoint || passes.Add(1) != killPass {
-		return
+	if kill.now(p) {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {} // the signal is on its way; nothing more may happen here
 	}
-	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-	select {} // the signal is on its way; nothing more may happen here
+	if pause.now(p) {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP)
+	}
 }
 
 // StoreClockOffset is how far the store's clock is shifted.
@@ -38,18 +50,19 @@ func StoreClockOffset() time.Duration { return storeOffset }
 // NodeClockOffset is how far the node's wall clock is shifted.
 func NodeClockOffset() time.Duration { return nodeOffset }
 
-// mustKill reads "point:n". A typing error must not turn a failure test into a test of nothing, so it ends
+// mustChoose reads "point:n". A typing error must not turn a failure test into a test of nothing, so it ends
 // the process at once.
-func mustKill(s string) (Point, int64) {
+func mustChoose(env string) *choice {
+	s := os.Getenv(env)
 	if s == "" {
-		return "", 0
+		return &choice{}
 	}
 	name, count, _ := strings.Cut(s, ":")
 	n, err := strconv.ParseInt(count, 10, 64)
 	if err != nil || n < 1 || !slices.Contains(Points(), Point(name)) {
-		die("EINMAL_KILL=%s: write point:n, n from 1, with a point that \"einmal chaos points\" lists", s)
+		die("%s=%s: write point:n, n from 1, with a point that \"einmal chaos points\" lists", env, s)
 	}
-	return Point(name), n
+	return &choice{point: Point(name), pass: n}
 }
 
 func mustDuration(env string) time.Duration {

@@ -2,7 +2,7 @@
 //
 // In an ordinary build every function here is an empty one that the compiler removes. Built with the tag
 // "chaos", EINMAL_KILL=point:n ends the process at the n-th pass of the point, as kill -9 would: no deferred
-// function runs, no buffer is flushed.
+// function runs, no buffer is flushed. EINMAL_PAUSE=point:n stops it there, as kill -STOP would, until it is continued.
 package chaos
 
 // Point is a place in the code at which the process may be ended.
