@@ -2,6 +2,8 @@ package postgres
 
 import (
 	"context"
+	"database/sql"
+	"io/fs"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -27,4 +29,25 @@ func SessionSettings(ctx context.Context, url string) (map[string]string, error)
 		settings[name] = value
 	}
 	return settings, nil
+}
+
+// Migrations are this release's.
+var Migrations fs.FS = migrations
+
+// MigrateWith has a release with other migrations bring a schema up to its own.
+func MigrateWith(ctx context.Context, url string, files fs.FS) (int64, error) {
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		return 0, err
+	}
+	return migrate(ctx, config, files)
+}
+
+// Sessions opens sessions with the settings of ours.
+func Sessions(url string) (*sql.DB, error) {
+	config, err := pgx.ParseConfig(url)
+	if err != nil {
+		return nil, err
+	}
+	return stdlib.OpenDB(*ours(config)), nil
 }

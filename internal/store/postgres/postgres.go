@@ -7,9 +7,13 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"maps"
+	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/einmal/einmal/internal/store/sqlstore"
@@ -62,7 +66,7 @@ func Open(ctx context.Context, o Options) (*sqlstore.Store, error) {
 	if err != nil {
 		return nil, errors.New("the store's address is not a PostgreSQL URL: write postgres://user:password@host:port/database")
 	}
-	version, err := migrate(ctx, config)
+	version, err := migrate(ctx, config, migrations)
 	if err != nil {
 		return nil, fmt.Errorf("the store on PostgreSQL: %w", err)
 	}
@@ -93,14 +97,47 @@ func ours(config *pgx.ConnConfig) *pgx.ConnConfig {
 	return config
 }
 
-// migrate runs on a connection of its own, without the time limits of ordinary work.
-func migrate(ctx context.Context, config *pgx.ConnConfig) (version int64, err error) {
-	db := stdlib.OpenDB(*config)
+// migrating are the settings of the connection that migrates. It has no time limits of ordinary work, but for this one: who
+// waits for the lock of a whole table keeps everybody who comes after from it, traffic too.
+var migrating = map[string]string{"lock_timeout": "1s", "application_name": "einmal migrate"}
+
+const (
+	// migrateTries is how often a migration is begun that did not get its locks. The transactions in its way last no
+	// longer than a few seconds.
+	migrateTries = 60
+	migrateRest  = time.Second // in which traffic has its turn
+)
+
+// migrate runs on a connection of its own.
+func migrate(ctx context.Context, config *pgx.ConnConfig, files fs.FS) (version int64, err error) {
+	own := config.Copy()
+	maps.Copy(own.RuntimeParams, migrating)
+	db := stdlib.OpenDB(*own)
 	if err = checkDurable(ctx, db); err == nil {
-		version, err = sqlstore.Migrate(ctx, db, sqlstore.Postgres, migrations)
+		version, err = migratePatiently(ctx, db, files)
 	}
 	return version, errors.Join(err, db.Close())
 }
+
+// migratePatiently begins again where a lock was not to be had: the migration has rolled back, and nothing is half done.
+func migratePatiently(ctx context.Context, db *sql.DB, files fs.FS) (version int64, err error) {
+	for range migrateTries {
+		version, err = sqlstore.Migrate(ctx, db, sqlstore.Postgres, files)
+		var refused *pgconn.PgError
+		if !errors.As(err, &refused) || refused.Code != lockNotAvailable {
+			return version, err
+		}
+		select {
+		case <-time.After(migrateRest):
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
+	return 0, fmt.Errorf("a table was in use the whole time: %w", err)
+}
+
+// lockNotAvailable is the code of a lock_timeout.
+const lockNotAvailable = "55P03"
 
 // checkDurable refuses a server that may lose what it acknowledged.
 func checkDurable(ctx context.Context, db *sql.DB) error {

@@ -7,8 +7,11 @@ var (
 	raiseControl = define(`update control set version = version + 1 where id = 1`)
 )
 
-// ControlVersion implements store.Controls.
+// ControlVersion implements store.Controls. Every node asks each second, and so looks at the schema too.
 func (s *Store) ControlVersion(ctx context.Context) (version int64, err error) {
+	if err := s.checkSchema(ctx); err != nil {
+		return 0, err
+	}
 	err = s.read().row(ctx, readControl, nil, scan1(&version))
 	return version, unavailable(err)
 }

@@ -29,7 +29,8 @@ type Store struct {
 	// patience bounds how long a batch is tried again after a lost connection.
 	patience time.Duration
 	retried  func(Class)
-	version  int64
+	version  int64       // of the schema, as this release knows it
+	outdated atomic.Bool // the schema has become one that this release cannot work on
 	refusing atomic.Bool // the last transaction could not be written
 	next     referenceCounter
 	commits  commits
@@ -40,7 +41,7 @@ type Store struct {
 // Options are what an adapter gives.
 type Options struct {
 	Dialect *Dialect
-	Version int64 // of the schema, as Migrate returned it
+	Version int64 // of the schema that this release knows, as Migrate returned it
 	// Writer makes write transactions. SingleWriter or PoolWriter.
 	Writer writer
 	Reader *sql.DB
@@ -53,7 +54,7 @@ type Options struct {
 	Close   func() error
 }
 
-// New returns a store over an open database whose schema is this release's.
+// New returns a store over an open database whose schema is this release's, or one that this release can work on.
 func New(o Options) *Store {
 	if o.Patience == 0 {
 		o.Patience = 5 * time.Second
@@ -76,17 +77,11 @@ func (s *Store) Close() error {
 	return errors.Join(s.writer.close(), s.closing())
 }
 
-var readVersion = define(`select coalesce(max(version_id), 0) from goose_db_version`)
-
-// Ping reports whether the store answers with this release's schema, and whether its last transaction could be
-// written: a disk that is full, or a server that has become a standby, still answers questions.
+// Ping reports whether the store answers with a schema that this release can work on, and whether its last transaction
+// could be written: a disk that is full, or a server that has become a standby, still answers questions.
 func (s *Store) Ping(ctx context.Context) error {
-	var version int64
-	if err := s.read().row(ctx, readVersion, nil, scan1(&version)); err != nil {
-		return fault.Wrap(err, fault.Unavailable, "the store does not answer").After(time.Second)
-	}
-	if version != s.version {
-		return fault.New(fault.Unavailable, "the store's schema is version %d, and this release's is %d", version, s.version)
+	if err := s.checkSchema(ctx); err != nil {
+		return err
 	}
 	if s.refusing.Load() {
 		return fault.New(fault.Unavailable, "the store answers and takes nothing: the log says why").After(time.Second)

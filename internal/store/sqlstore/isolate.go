@@ -94,6 +94,9 @@ func (p *poison) fault() error {
 // persist runs one transaction until it is committed, or it is clear that it cannot be. again says that an
 // earlier one may have been.
 func (s *Store) persist(ctx context.Context, again bool, fn func(t *tx, again bool) error) error {
+	if s.outdated.Load() {
+		return errOutdated()
+	}
 	ctx = context.WithoutCancel(ctx)
 	tries, give := 0, time.Now().Add(s.patience)
 	for {

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"io/fs"
 
@@ -22,20 +23,25 @@ var (
 	Postgres = Engine{goose.DialectPostgres, true}
 )
 
-// Migrate brings a database's schema up to this release's and returns its version. Migrations of both engines
-// share numbers and names.
+// Migrate brings a database's schema up to this release's, and returns the version that this release knows. A newer
+// schema is left as it is, and refused unless releases of this version can work on it. Migrations of both engines share
+// numbers and names.
 func Migrate(ctx context.Context, db *sql.DB, e Engine, files fs.FS) (int64, error) {
 	p, err := provider(db, e, files)
 	if err != nil {
 		return 0, err
 	}
-	if err := refuseNewer(ctx, p); err != nil {
+	have, err := p.GetDBVersion(ctx)
+	if err != nil {
 		return 0, err
 	}
-	if _, err := p.Up(ctx); err != nil {
-		return 0, err
+	sources := p.ListSources()
+	known := sources[len(sources)-1].Version
+	if have > known {
+		return known, checkReader(ctx, db, have, known)
 	}
-	return p.GetDBVersion(ctx)
+	_, err = p.Up(ctx)
+	return known, err
 }
 
 func provider(db *sql.DB, e Engine, files fs.FS) (*goose.Provider, error) {
@@ -54,15 +60,24 @@ func provider(db *sql.DB, e Engine, files fs.FS) (*goose.Provider, error) {
 	return goose.NewProvider(e.dialect, db, sub, options...)
 }
 
-// refuseNewer keeps an old release from a schema that it cannot read.
-func refuseNewer(ctx context.Context, p *goose.Provider) error {
-	have, err := p.GetDBVersion(ctx)
-	if err != nil {
+// minReader is what migrations say of who can still work on the schema that they have made.
+const minReader = "schema.min_reader"
+
+// checkReader keeps a release from a newer schema that it cannot work on. One that does not say who can is for nobody
+// else's use: it fails closed.
+func checkReader(ctx context.Context, db *sql.DB, have, known int64) error {
+	oldest := have
+	err := db.QueryRowContext(ctx, "select cast(value as integer) from meta where name = '"+minReader+"'").Scan(&oldest)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
-	sources := p.ListSources()
-	if last := sources[len(sources)-1].Version; have > last {
-		return fmt.Errorf("its schema is version %d and this release knows versions up to %d: start a newer release", have, last)
+	return tooOld(have, oldest, known)
+}
+
+// tooOld is nil where a release that knows a version of the schema can work on the one that there is.
+func tooOld(have, oldest, known int64) error {
+	if have <= known || oldest <= known {
+		return nil
 	}
-	return nil
+	return fmt.Errorf("its schema is version %d, which releases from version %d on can work on, and this release's version is %d: start a newer release", have, oldest, known)
 }
