@@ -125,9 +125,7 @@ func body(a *check.Ask, brief bool) map[string]any {
 
 // call makes a request and reads its answer into out. The status is 0 if there was no whole answer.
 func (l *load) call(method, path, key string, body, out any) int {
-	l.mu.Lock()
-	url, token := l.url, l.key
-	l.mu.Unlock()
+	url, token := l.gate()
 	sent, err := json.Marshal(body)
 	must(l.t, err)
 	req, err := http.NewRequest(method, url+path, bytes.NewReader(sent))

@@ -58,7 +58,7 @@ type line struct {
 	listener net.Listener
 	to       string
 
-	mu    sync.Mutex
+	mu    sync.Mutex // guards what follows, and to
 	ends  map[net.Conn]struct{}
 	count int
 }
@@ -81,13 +81,24 @@ func newLine(w *world) *line {
 	return l
 }
 
+// lead has the line end at another server. What goes to the former one is cut.
+func (l *line) lead(to string) {
+	l.mu.Lock()
+	l.to = to
+	l.mu.Unlock()
+	l.cut()
+}
+
 func (l *line) accept() {
 	for {
 		client, err := l.listener.Accept()
 		if err != nil {
 			return
 		}
-		server, err := net.Dial("tcp", l.to)
+		l.mu.Lock()
+		to := l.to
+		l.mu.Unlock()
+		server, err := net.Dial("tcp", to)
 		if err != nil {
 			_ = client.Close()
 			continue

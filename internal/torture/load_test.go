@@ -2,8 +2,10 @@ package torture_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -20,10 +22,11 @@ type load struct {
 	mu        sync.Mutex
 	rng       *rand.Rand
 	endings   []string
-	used      map[string]int // how many destinations of an ending are in use
-	nameless  bool           // half of the intents name nothing
-	long      bool           // half of the texts have several parts
-	url, key  string         // of the gateway in use
+	used      map[string]int  // how many destinations of an ending are in use
+	nameless  bool            // half of the intents name nothing
+	long      bool            // half of the texts have several parts
+	url, key  string          // of the gateway in use
+	gates     map[string]gate // by folder, of several that are in use at the same time; nil: it is one at a time
 	wishes    []*wish
 	acks      []check.Ack
 	refused   []*check.Ask
@@ -58,12 +61,35 @@ func newLoad(t *testing.T) *load {
 	return l
 }
 
-// target names the gateway that takes the requests from now on.
-func (l *load) target(address, key string) {
+// gate is where requests go, and with which key.
+type gate struct{ url, key string }
+
+// target names a gateway, in its folder, that takes requests from now on: instead of the one before it, or beside others.
+func (l *load) target(folder, address, key string) {
 	l.client.CloseIdleConnections()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.url, l.key = "http://"+address, key
+	if l.gates != nil {
+		l.gates[folder] = gate{l.url, l.key}
+	}
+}
+
+// gate is where the next request goes: to each of several in use as chance has it.
+func (l *load) gate() (url, key string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	skip := 0
+	if len(l.gates) > 0 {
+		skip = l.rng.IntN(len(l.gates))
+	}
+	for _, folder := range slices.Sorted(maps.Keys(l.gates)) {
+		if g := l.gates[folder]; skip == 0 {
+			return g.url, g.key
+		}
+		skip--
+	}
+	return l.url, l.key
 }
 
 // endings are what the message centre is asked for, with their weights: all that it has.

@@ -61,6 +61,9 @@ func (w *world) restoreUnderLoad(release func(p *process) *process) {
 	w.load.repeat()
 	w.load.until(w.load.wished()+20, p.over)
 	w.settleAfter(gap.Back)
+	for _, other := range w.others {
+		w.stop(other)
+	}
 	p.stop()
 	w.checkRestored()
 }

@@ -57,6 +57,7 @@ type world struct {
 	carrier  string   // address of the message centre
 	nodes    int
 	gateway  []*process // all that were started
+	others   []*process // that run beside the one that something happens to
 	load     *load
 	operator *operator
 	faults   []check.Fault
@@ -68,6 +69,7 @@ type world struct {
 	echo     bool
 	joinedBy string
 	send     string
+	binds    int // that all gateways together have
 }
 
 // onEveryStore runs a test on each engine, beside the others.
@@ -84,9 +86,14 @@ func onEveryStore(t *testing.T, test func(w *world)) {
 
 func newWorld(t *testing.T, name string) *world {
 	t.Helper()
+	return newWorldOn(t, engines[name])
+}
+
+func newWorldOn(t *testing.T, open func(t *testing.T, data string) engine) *world {
+	t.Helper()
 	dir := t.TempDir()
-	w := &world{T: t, dir: dir, ledger: filepath.Join(dir, "ledger"), echo: true, joinedBy: "udh8", send: "first_gates"}
-	w.engine = engines[name](t, filepath.Join(dir, "node"))
+	w := &world{T: t, dir: dir, ledger: filepath.Join(dir, "ledger"), echo: true, joinedBy: "udh8", send: "first_gates", binds: 1}
+	w.engine = open(t, filepath.Join(dir, "node"))
 	w.load = newLoad(t)
 	w.operator = newOperator(w)
 	must(t, os.WriteFile(filepath.Join(dir, "policy.yaml"), []byte(policyFile(1)), 0o600))
@@ -114,6 +121,7 @@ connections:
     kind: smpp
     address: %q
     system_id: einmal
+    binds: %d
     window: %d
     response_timeout: %s
     long: {joined_by: %s, send: %s}
@@ -124,7 +132,7 @@ const echoed = `
 `
 
 func (w *world) configuration(data string) string {
-	text := fmt.Sprintf(configuration, data, w.engine.url, "file:"+filepath.Join(w.dir, "policy.yaml"), w.carrier, window, answerIn, w.joinedBy, w.send)
+	text := fmt.Sprintf(configuration, data, w.engine.url, "file:"+filepath.Join(w.dir, "policy.yaml"), w.carrier, w.binds, window, answerIn, w.joinedBy, w.send)
 	if w.echo {
 		text += echoed
 	}
@@ -148,13 +156,19 @@ func (w *world) startCentre() {
 // start returns: a sweep can come before the gateway is ready.
 func (w *world) start(folder, kill string) *process {
 	w.Helper()
+	return w.startWith(folder, kill)
+}
+
+// startWith is start with something more in the environment.
+func (w *world) startWith(folder, kill string, env ...string) *process {
+	w.Helper()
 	if w.centre == nil {
 		w.startCentre()
 	}
 	config, data := filepath.Join(w.dir, folder+".yaml"), filepath.Join(w.dir, folder)
 	must(w, os.WriteFile(config, []byte(w.configuration(data)), 0o600))
 	w.nodes++
-	p := launch(w.T, fmt.Sprintf("gateway %d %s", w.nodes, kill), []string{"EINMAL_KILL=" + kill}, "serve", "--json", "--config", config)
+	p := launch(w.T, fmt.Sprintf("gateway %d %s", w.nodes, kill), append(env, "EINMAL_KILL="+kill), "serve", "--json", "--config", config)
 	w.gateway = append(w.gateway, p)
 	address := p.address()
 	if address == "" && kill == "" {
@@ -163,7 +177,7 @@ func (w *world) start(folder, kill string) *process {
 	if address != "" {
 		key, err := os.ReadFile(filepath.Join(data, "admin.key"))
 		must(w, err)
-		w.load.target(address, strings.TrimSpace(string(key)))
+		w.load.target(folder, address, strings.TrimSpace(string(key)))
 	}
 	return p
 }
