@@ -58,7 +58,12 @@ type commands struct {
 	Handset    handsetCmd    `cmd:"" help:"Show what a simulated handset received, or let it answer (simulator only)."`
 	SMSC       smscCmd       `cmd:"" name:"smsc" help:"Run the simulated SMSC as a process of its own."`
 	Policy     policyCmd     `cmd:"" help:"Check and test a policy file, bring it into force, and show what is."`
-	Key        keyCmd        `cmd:"" help:"Make, list and revoke API keys."`
+	Tenant     tenantCmd     `cmd:"" help:"Make, list, suspend and resume tenants."`
+	Key        keyCmd        `cmd:"" help:"Make, list, rotate and revoke API keys."`
+	User       userCmd       `cmd:"" help:"The people of a tenant, whom keys belong to."`
+	Guest      guestCmd      `cmd:"" help:"Whom team keys reach beside the users."`
+	Sender     senderCmd     `cmd:"" help:"What a tenant may send under."`
+	Number     numberCmd     `cmd:"" help:"Numbers that are leased to tenants."`
 	Bench      benchCmd      `cmd:"" help:"Measure this machine: the gateway against the bare work that it cannot do without."`
 	Stop       stopCmd       `cmd:"" help:"Emergency stop: hold what waits, by tenant, purpose or connection, or all of it."`
 	Resume     resumeCmd     `cmd:"" help:"Lift an emergency stop."`

@@ -235,13 +235,13 @@ func TestKeys(t *testing.T) {
 		case "DELETE":
 			reply(w, 200, `{"id":"abc"}`)
 		default:
-			reply(w, 200, `{"data":[{"id":"abc","name":"shop","scopes":["send"],"created_at":"2026-12-31T10:00:00Z","revoked_at":null}],"next":null}`)
+			reply(w, 200, `{"data":[{"id":"abc","name":"shop","kind":"live","scopes":["send"],"created_at":"2026-12-31T10:00:00Z","revoked_at":null}],"next":null}`)
 		}
 	})
 	if code, out, errs := m.run("key", "create", "--name", "shop", "--scope", "send,read"); code != 0 || out != "em_new\n" || !strings.Contains(errs, "never again") {
 		t.Errorf("%d %s%s", code, out, errs)
 	}
-	if _, out, _ := m.run("key", "list"); !strings.Contains(out, "abc  send    2026-12-31 10:00:00.000  -") {
+	if _, out, _ := m.run("key", "list"); !strings.Contains(out, "abc  live  send    2026-12-31 10:00:00.000  -              -              -     shop") {
 		t.Error(out)
 	}
 	if code, out, _ := m.run("key", "revoke", "abc"); code != 0 || !strings.Contains(out, "revoked") {

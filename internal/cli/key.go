@@ -2,11 +2,9 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/einmal/einmal/internal/edge/api"
@@ -15,42 +13,43 @@ import (
 type keyCmd struct {
 	Create keyCreateCmd `cmd:"" help:"Make a key and print it, once."`
 	List   keyListCmd   `cmd:"" help:"List keys, without their secrets."`
+	Rotate keyRotateCmd `cmd:"" help:"Make a key in another one's place and print it, once; the old one works on for a time."`
 	Revoke keyRevokeCmd `cmd:"" help:"End a key; it stops to work within a second."`
 }
 
 type keyCreateCmd struct {
-	Name  string   `required:"" help:"Who or what uses it."`
-	Scope []string `required:"" help:"Of send, read, review and admin." placeholder:"SCOPE,…"`
-	clientFlags
+	Name    string   `required:"" help:"Who or what uses it."`
+	Scope   []string `required:"" help:"Of send, read, review and admin." placeholder:"SCOPE,…"`
+	Kind    string   `help:"live, team (reaches the tenant's users and guests alone) or test (is simulated); live if left out."`
+	User    string   `help:"The user whose key it is, usr_…."`
+	Expires string   `help:"From then on it does not work, such as 2027-01-01T00:00:00Z."`
+	ofTenantFlags
 }
 
 func (c *keyCreateCmd) Run(ctx context.Context, env *Env) error {
-	gateway, err := c.client(env)
-	if err != nil {
-		return err
-	}
-	body, err := json.Marshal(map[string]any{"name": c.Name, "scopes": c.Scope})
-	if err != nil {
-		return err
-	}
-	a, err := gateway.do(ctx, http.MethodPost, "/v1/keys", body, nil)
-	if err != nil {
-		return unlost(err, "einmal key list shows whether it was made; revoke it then, since nobody has seen it")
-	}
-	if c.JSON {
-		_, err = env.Stdout.Write(a.body)
-		return err
-	}
+	body := given(map[string]any{"name": c.Name, "kind": c.Kind, "user": c.User, "expires_at": c.Expires})
+	body["scopes"] = c.Scope
 	var made api.NewKeyView
-	if err := json.Unmarshal(a.body, &made); err != nil {
+	done, err := c.change(ctx, env, http.MethodPost, c.under("keys"), body,
+		"einmal key list shows whether it was made; revoke it then, since nobody has seen it", &made)
+	if done || err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintln(env.Stdout, clean(made.Key))
-	_, _ = fmt.Fprintf(env.Stderr, "key %s for %s may: %s. It is shown here and never again.\n", clean(made.ID), clean(made.Name), clean(strings.Join(made.Scopes, ", ")))
+	tellKey(env, &made)
 	return nil
 }
 
-type keyListCmd struct{ clientFlags }
+// tellKey prints a new key alone, so that it can be piped, and what it is for beside it.
+func tellKey(env *Env, made *api.NewKeyView) {
+	_, _ = fmt.Fprintln(env.Stdout, clean(made.Key))
+	kind := ""
+	if made.Kind == "team" || made.Kind == "test" {
+		kind = made.Kind + " "
+	}
+	_, _ = fmt.Fprintf(env.Stderr, "%skey %s for %s may: %s. It is shown here and never again.\n", kind, clean(made.ID), clean(made.Name), clean(strings.Join(made.Scopes, ", ")))
+}
+
+type keyListCmd struct{ ofTenantFlags }
 
 func (c *keyListCmd) Run(ctx context.Context, env *Env) error {
 	gateway, err := c.client(env)
@@ -58,7 +57,7 @@ func (c *keyListCmd) Run(ctx context.Context, env *Env) error {
 		return err
 	}
 	var keys api.Keys
-	raw, err := gateway.get(ctx, "/v1/keys", &keys)
+	raw, err := gateway.get(ctx, c.under("keys"), &keys)
 	if err != nil {
 		return err
 	}
@@ -66,34 +65,45 @@ func (c *keyListCmd) Run(ctx context.Context, env *Env) error {
 		_, err = env.Stdout.Write(raw)
 		return err
 	}
-	rows := [][]string{{"ID", "SCOPES", "CREATED (UTC)", "REVOKED (UTC)", "NAME"}}
+	rows := [][]string{{"ID", "KIND", "SCOPES", "CREATED (UTC)", "EXPIRES (UTC)", "REVOKED (UTC)", "USER", "NAME"}}
 	for _, k := range keys.Data {
-		revoked := "-"
-		if k.RevokedAt != nil {
-			revoked = clock(*k.RevokedAt)
-		}
-		rows = append(rows, []string{clean(k.ID), clean(strings.Join(k.Scopes, ",")), clock(k.CreatedAt), revoked, clean(k.Name)})
+		rows = append(rows, []string{
+			clean(k.ID), clean(k.Kind), clean(strings.Join(k.Scopes, ",")), clock(k.CreatedAt), clockOrDash(k.ExpiresAt), clockOrDash(k.RevokedAt),
+			orDash(k.User), clean(k.Name),
+		})
 	}
 	table(env.Stdout, rows)
 	return nil
 }
 
+type keyRotateCmd struct {
+	ID        string `arg:"" help:"The key's id, as einmal key list shows it."`
+	OldEndsIn string `help:"How much longer the old key works, such as 0s or 24h." default:"24h"`
+	Expires   string `help:"From then on the new key does not work, such as 2027-01-01T00:00:00Z."`
+	ofTenantFlags
+}
+
+func (c *keyRotateCmd) Run(ctx context.Context, env *Env) error {
+	var done api.RotatedView
+	printed, err := c.change(ctx, env, http.MethodPost, c.under("keys", c.ID, "rotate"), given(map[string]any{"old_ends_in": c.OldEndsIn, "expires_at": c.Expires}),
+		"einmal key list shows whether it was made; revoke the new one then, since nobody has seen it, and rotate again", &done)
+	if printed || err != nil {
+		return err
+	}
+	tellKey(env, &done.New)
+	_, _ = fmt.Fprintf(env.Stderr, "The old key %s works until %s UTC; once nobody uses it: einmal key revoke %s\n", clean(done.Old.ID), clockOrDash(done.Old.ExpiresAt), clean(done.Old.ID))
+	return nil
+}
+
 type keyRevokeCmd struct {
 	ID string `arg:"" help:"The key's id, as einmal key list shows it."`
-	clientFlags
+	ofTenantFlags
 }
 
 func (c *keyRevokeCmd) Run(ctx context.Context, env *Env) error {
-	gateway, err := c.client(env)
-	if err != nil {
-		return err
-	}
-	a, err := gateway.do(ctx, http.MethodDelete, "/v1/keys/"+url.PathEscape(c.ID), nil, nil)
-	if err != nil {
-		return unlost(err, "einmal key list   (shows whether it was revoked)")
-	}
-	if c.JSON {
-		_, err = env.Stdout.Write(a.body)
+	var gone api.KeyView
+	done, err := c.change(ctx, env, http.MethodDelete, c.under("keys", c.ID), nil, "einmal key list   (shows whether it was revoked)", &gone)
+	if done || err != nil {
 		return err
 	}
 	_, _ = fmt.Fprintf(env.Stdout, "key %s is revoked; it stops to work within a second\n", clean(c.ID))
