@@ -185,7 +185,8 @@ type Dispatcher interface {
 	// come in their order. It may be called again under one claim as long as parts are owed. Parts of a long message
 	// after its first are left out that a stop holds, which was set since the claim: give the message back.
 	OpenAttempts(ctx context.Context, spec OpenSpec, claims []Claimed) ([]Opened, error)
-	// Due lists messages of a queue (evidence.QueueLease, QueueFinality) whose time has come, oldest first.
+	// Due lists messages of a queue (evidence.QueueLease, QueueFinality) whose time has come, oldest first. Those that
+	// another transaction has locked are passed over.
 	Due(ctx context.Context, q evidence.Queue, limit int) ([]ident.Message, error)
 	// DueValidity lists pending messages whose validity is over, looking at no more than scan rows from the
 	// cursor on; it returns the cursor to go on from, zero after the last row.

@@ -98,8 +98,9 @@ func ours(config *pgx.ConnConfig) *pgx.ConnConfig {
 }
 
 // migrating are the settings of the connection that migrates. It has no time limits of ordinary work, but for this one: who
-// waits for the lock of a whole table keeps everybody who comes after from it, traffic too.
-var migrating = map[string]string{"lock_timeout": "1s", "application_name": "einmal migrate"}
+// waits for the lock of a whole table keeps everybody who comes after from it, traffic too. It is well below the time that a
+// session of ours waits, so that no request fails for it.
+var migrating = map[string]string{"lock_timeout": "500ms", "application_name": "einmal migrate"}
 
 const (
 	// migrateTries is how often a migration is begun that did not get its locks. The transactions in its way last no

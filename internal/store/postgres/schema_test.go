@@ -118,7 +118,7 @@ func TestASessionThatHangsIsEnded(t *testing.T) {
 	}
 }
 
-// A migration that wants a table which is in use gives way again and again, so that traffic waits for it no longer than a
+// A migration that wants a table which is in use gives way again and again, so that traffic waits for it no longer than half a
 // second at a time, and comes to its end when it can.
 func TestAMigrationGivesWay(t *testing.T) {
 	u := storetest.PostgresDatabase(t)
@@ -145,7 +145,7 @@ func TestAMigrationGivesWay(t *testing.T) {
 		longest = max(longest, time.Since(at))
 	}
 	if longest < 100*time.Millisecond || longest > 2*time.Second {
-		t.Errorf("readers waited for the migration %s at most, want about its lock_timeout of a second", longest)
+		t.Errorf("readers waited for the migration %s at most, want about its lock_timeout of half a second", longest)
 	}
 	if len(migrated) > 0 {
 		t.Errorf("the migration did not wait for the table: %v", <-migrated)

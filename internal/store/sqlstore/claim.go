@@ -153,9 +153,11 @@ func (t *tx) writeClaims(ctx context.Context, spec store.ClaimSpec, claims []sto
 	return err
 }
 
-var selectDue = define(`select message_id from message_state where queue > 0 and queue = {1} and ready_at <= {2} order by queue, ready_at, message_id limit {3}`)
+// What is locked is being settled: by another node's sweep, or by the answer that makes the sweep needless.
+var selectDue = define(`select message_id from message_state where queue > 0 and queue = {1} and ready_at <= {2} order by queue, ready_at, message_id limit {3} {skip}`)
 
-// Due implements store.Dispatcher.
+// Due implements store.Dispatcher. It locks for a moment alone, and decides nothing: whether a time is over is seen again
+// under the lock of whoever settles it.
 func (s *Store) Due(ctx context.Context, q evidence.Queue, limit int) ([]ident.Message, error) {
 	t := s.read()
 	now, err := t.now(ctx)

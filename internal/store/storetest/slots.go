@@ -12,7 +12,9 @@ import (
 	"github.com/einmal/einmal/internal/store"
 )
 
-var slotTests = map[string]func(*testing.T, Harness){"Slots": testSlots, "SlotShares": testSlotShares, "SlotRace": testSlotRace}
+// slotTests are those of several nodes: binds, and sweeps.
+var slotTests = map[string]func(*testing.T, Harness){"Slots": testSlots, "SlotShares": testSlotShares, "SlotRace": testSlotRace,
+	"StaleSweep": testStaleSweep, "SweepRace": testSweepRace, "SweepPassesOver": testSweepPassesOver}
 
 const slotLease = 2 * time.Second
 
