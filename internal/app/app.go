@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -21,6 +20,7 @@ import (
 	"github.com/einmal/einmal/internal/engine/restore"
 	"github.com/einmal/einmal/internal/engine/settle"
 	"github.com/einmal/einmal/internal/engine/watch"
+	"github.com/einmal/einmal/internal/ground/certs"
 	"github.com/einmal/einmal/internal/ground/chaos"
 	"github.com/einmal/einmal/internal/ground/fault"
 	"github.com/einmal/einmal/internal/ground/ident"
@@ -64,6 +64,7 @@ type App struct {
 	api        *api.API
 	server     *http.Server
 	listener   net.Listener
+	certs      *certs.Server // nil: plain HTTP
 	served     chan error
 	ready      atomic.Bool
 }
@@ -107,16 +108,6 @@ func (a *App) Start(ctx context.Context) error {
 	return nil
 }
 
-// listen takes the address before the flows start, so that a port that is in use is told at once.
-func (a *App) listen(context.Context) (err error) {
-	if a.listener, err = net.Listen("tcp", a.cfg.Listen.HTTP); err != nil {
-		return fmt.Errorf("the address %s cannot be listened on: choose another with --listen (%w)", a.cfg.Listen.HTTP, err)
-	}
-	a.api = api.New(a.apiConfig())
-	a.server = api.NewServer(a.api, a.log)
-	return nil
-}
-
 // startFlows starts from the inside out: who takes results before who makes them.
 func (a *App) startFlows(ctx context.Context) error {
 	if err := errors.Join(a.outbound.Start(ctx), a.control.Load(ctx)); err != nil {
@@ -133,8 +124,11 @@ func (a *App) startFlows(ctx context.Context) error {
 		return errors.Join(err, a.stopFlows(ctx))
 	}
 	a.control.Start(background)
+	if a.certs != nil {
+		a.certs.Start(background)
+	}
 	go func() {
-		if err := a.server.Serve(a.listener); !errors.Is(err, http.ErrServerClosed) {
+		if err := a.serve(); !errors.Is(err, http.ErrServerClosed) {
 			a.served <- err
 		}
 	}()
@@ -183,6 +177,9 @@ func (a *App) stopServing(ctx context.Context) error {
 	const patience = 5 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	if a.certs != nil {
+		a.certs.Stop()
+	}
 	a.api.Release()
 	if err := a.server.Shutdown(ctx); err != nil {
 		return a.server.Close()

@@ -3,7 +3,6 @@ package app
 
 import (
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -21,9 +20,11 @@ import (
 // See settings for the tags.
 type Config struct {
 	Listen       Listen                `yaml:"listen"`
+	PublicURL    string                `yaml:"public_url,omitempty" doc:"the address under which others reach the gateway"`
 	Data         string                `yaml:"data" doc:"folder of the embedded store, the keys, the admin key and the lock"`
 	Mark         string                `yaml:"mark,omitempty" doc:"file by which a store that was put back is noticed"`
 	Store        string                `yaml:"store" secret:"url" doc:"sqlite, a PostgreSQL URL, or a reference to one"`
+	Keys         string                `yaml:"keys,omitempty" doc:"where the installation's keys are: file:FOLDER, or env:PREFIX; else keys in the data folder"`
 	Policy       string                `yaml:"policy" doc:"builtin, or file:PATH"`
 	Sender       string                `yaml:"sender" doc:"sender of requests that name none"`
 	Destinations Destinations          `yaml:"destinations"`
@@ -36,11 +37,6 @@ type Config struct {
 	Routes []Route `yaml:"routes,omitempty" doc:"which messages leave over which connection: the first rule that fits counts"`
 
 	named bool // the file names the connections
-}
-
-// Listen says where the gateway listens.
-type Listen struct {
-	HTTP string `yaml:"http" doc:"host:port"`
 }
 
 // Destinations says which numbers are texted.
@@ -152,8 +148,14 @@ func (c Config) check() error {
 	if err := settings.Check(&c); err != nil {
 		return err
 	}
-	if _, _, err := net.SplitHostPort(c.Listen.HTTP); err != nil {
-		return fmt.Errorf("listen.http: %q is not host:port, such as 127.0.0.1:8080", c.Listen.HTTP)
+	if err := c.Listen.check(); err != nil {
+		return fmt.Errorf("listen.%w", err)
+	}
+	if err := checkPublicURL(c.PublicURL); err != nil {
+		return err
+	}
+	if kind, rest, _ := strings.Cut(c.Keys, ":"); c.Keys != "" && (kind != "file" && kind != "env" || rest == "") {
+		return fmt.Errorf("keys: write file:FOLDER, or env:PREFIX")
 	}
 	if c.Store != storeSQLite && !strings.HasPrefix(c.Store, "postgres://") && !strings.HasPrefix(c.Store, "postgresql://") {
 		return fmt.Errorf("store: write sqlite, or postgres://user:password@host:port/database")

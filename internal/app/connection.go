@@ -17,7 +17,7 @@ type Connection struct {
 	Kind string `yaml:"kind" one:"simulator smpp" doc:"a carrier, or the SMSC inside the gateway"`
 	// For smpp.
 	Address       string `yaml:"address,omitempty" doc:"host:port"`
-	TLS           bool   `yaml:"tls,omitempty" doc:"whether the carrier is spoken to in TLS"`
+	TLS           TLS    `yaml:"tls,omitempty" doc:"whether the carrier is spoken to in TLS; its members mean true"`
 	SystemID      string `yaml:"system_id,omitempty" doc:"or a reference"`
 	Password      string `yaml:"password,omitempty" secret:"value" doc:"or a reference"`
 	SystemType    string `yaml:"system_type,omitempty" doc:"where the carrier names one; or a reference"`
@@ -147,7 +147,7 @@ func (k Connection) check() error {
 	if k.Kind == kindSMPP {
 		return k.checkSMPP()
 	}
-	if k.Address != "" || k.TLS {
+	if k.Address != "" || k.TLS.on() {
 		return fmt.Errorf("address and tls belong to a connection of the kind smpp")
 	}
 	return nil
@@ -159,6 +159,9 @@ func (k Connection) checkSMPP() error {
 	}
 	if k.Ledger != "" || k.NoEcho || k.SlowReceipt != 0 {
 		return fmt.Errorf("ledger, no_echo and slow_receipt belong to a simulator")
+	}
+	if err := k.TLS.check(); err != nil {
+		return fmt.Errorf("tls.%w", err)
 	}
 	for _, s := range []struct {
 		name, value string

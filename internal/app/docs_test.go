@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"os"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,6 +32,25 @@ func TestConfigurationExample(t *testing.T) {
 		k.Receipts.States["FAILED"] != "undelivered" || k.Receipts.Errors["069"] == "" || k.Receipts.Confirmed.Source == "" || time.Duration(k.Receipts.Time) != 48*time.Hour || k.Rate == 0 || len(k.Senders) != 2 || k.Addresses.ShortCode != "abbreviated" ||
 		k.Statuses.Codes["0x08"] != "retry_later" || k.Statuses.Codes["0x0401"] != "account" || k.Statuses.Source == "" {
 		t.Errorf("the example was read as %+v", c)
+	}
+}
+
+// So is the example of the page about TLS, but for a fingerprint that nobody has.
+func TestTLSExample(t *testing.T) {
+	text := strings.Replace(example(t, "tls.md", "tls"), "6C:1A:…", strings.Repeat("6C:1A:", 15)+"6c:1a", 1)
+	c, err := load(t, text, app.Flags{})
+	must(t, err)
+	if c.Listen.TLS.ClientCert != "required" || len(c.Listen.Clients) != 2 || c.PublicURL == "" || c.Listen.InClear() {
+		t.Errorf("the example was read as %+v", c.Listen)
+	}
+	for _, c := range []struct{ right, wrong, want string }{
+		{"key: k3v7abcdef", "key: em_k3v9", "write the id of an API key"},
+		{"6C:1A:6C", "6C", "64 hexadecimal digits"},
+		{"name: shop.internal.example", "name: ''", "either fingerprint or name"},
+	} {
+		if _, err := load(t, strings.Replace(text, c.right, c.wrong, 1), app.Flags{}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", c.wrong, err, c.want)
+		}
 	}
 }
 

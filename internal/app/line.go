@@ -94,8 +94,11 @@ func (a *App) start(ctx context.Context, l *line, centre *simulator.Server) (r *
 // carrier is the provider's configuration, but for its name and its credentials.
 func (k Connection) carrier() (c smpp.Config, err error) {
 	c = smpp.Config{
-		Address: k.Address, TLS: k.TLS, SystemType: k.SystemType, Window: int(k.Window), SeparateBinds: k.SeparateBinds,
+		Address: k.Address, TLS: k.TLS.on(), SystemType: k.SystemType, Window: int(k.Window), SeparateBinds: k.SeparateBinds,
 		ResponseTimeout: time.Duration(k.ResponseTimeout), EnquireLink: time.Duration(k.EnquireLink),
+	}
+	if c.TLSConfig, err = k.TLS.Client(); err != nil {
+		return c, fmt.Errorf("tls.%w", err)
 	}
 	if c.Receipts, err = k.Receipts.settings(); err != nil {
 		return c, err

@@ -72,5 +72,13 @@ func (a *App) ReloadPolicy(ctx context.Context) {
 	}
 }
 
-// PolicyFile is the policy file that the configuration names; "": none.
-func (a *App) PolicyFile() string { return a.cfg.policyFile() }
+// Reloads reports whether there is something that Reload would read again.
+func (a *App) Reloads() bool { return a.cfg.policyFile() != "" || a.certs != nil }
+
+// Reload reads the policy file and the certificate again. What is wrong with them is logged, and what was there stays.
+func (a *App) Reload(ctx context.Context) {
+	if a.certs != nil {
+		a.certs.Check()
+	}
+	a.ReloadPolicy(ctx)
+}

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -12,7 +13,17 @@ import (
 	"github.com/einmal/einmal/internal/store/sqlstore"
 )
 
-func keysFolder(c Config) string { return filepath.Join(c.Data, "keys") }
+// KeySource is where the keys are.
+func (c Config) KeySource() secret.Source {
+	kind, rest, _ := strings.Cut(c.Keys, ":")
+	switch kind {
+	case "file":
+		return secret.FolderSource(rest)
+	case "env":
+		return secret.EnvSource{Prefix: rest, Lookup: os.LookupEnv}
+	}
+	return secret.FolderSource(filepath.Join(c.Data, "keys"))
+}
 
 func (a *App) openFolder(context.Context) (err error) {
 	a.lock, err = lockFolder(a.cfg.Data)
@@ -30,7 +41,7 @@ func (a *App) openStore(ctx context.Context) (err error) {
 	if err := a.openKeys(ctx); err != nil {
 		return err
 	}
-	if err := checkSealing(ctx, a.store, a.sealer, keysFolder(a.cfg)); err != nil {
+	if err := checkSealing(ctx, a.store, a.sealer, a.cfg.KeySource()); err != nil {
 		return err
 	}
 	if a.tenant, err = a.store.EnsureTenant(ctx, "default"); err != nil {
@@ -45,12 +56,12 @@ const firstKeys = "first_keys"
 
 // openKeys opens the keys, makes those of a new store, and has the store watched.
 func (a *App) openKeys(ctx context.Context) error {
-	keys := keysFolder(a.cfg)
+	keys := a.cfg.KeySource()
 	if err := refuseLostKeys(ctx, a.store, keys); err != nil {
 		return err
 	}
 	known, err := a.store.Meta(ctx, "identity_check")
-	if a.fresh = known == ""; err == nil && a.fresh && len(secret.Missing(keys)) > 0 {
+	if a.fresh = known == ""; err == nil && a.fresh && len(keys.Missing()) > 0 {
 		_, err = a.store.EnsureMeta(ctx, firstKeys, "made")
 	}
 	if err != nil {
@@ -60,7 +71,7 @@ func (a *App) openKeys(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	folder, err := secret.OpenFolder(keys)
+	folder, err := keys.Open()
 	if err != nil {
 		return err
 	}
@@ -69,9 +80,9 @@ func (a *App) openKeys(ctx context.Context) error {
 }
 
 // refuseLostKeys keeps new keys from being made for a store that has its own somewhere else.
-func refuseLostKeys(ctx context.Context, s store.Registry, keys string) error {
+func refuseLostKeys(ctx context.Context, s store.Registry, keys secret.Source) error {
 	known, err := s.Meta(ctx, "identity_check")
-	if missing := secret.Missing(keys); err == nil && known != "" && len(missing) > 0 {
+	if missing := keys.Missing(); err == nil && known != "" && len(missing) > 0 {
 		err = fmt.Errorf("the store has its keys and %s does not hold %s: bring back the folder that belongs to this store, or for another node copy that of the first",
 			keys, strings.Join(missing, " and "))
 	}
@@ -80,10 +91,10 @@ func refuseLostKeys(ctx context.Context, s store.Registry, keys string) error {
 
 // checkSealing refuses to work with another sealing key than the store's: nothing that is stored could be opened,
 // and what waits to be sent could not be sent.
-func checkSealing(ctx context.Context, s store.Registry, sealer *secret.Sealer, keys string) error {
+func checkSealing(ctx context.Context, s store.Registry, sealer *secret.Sealer, keys secret.Source) error {
 	known, err := s.EnsureMeta(ctx, "sealing_check", sealer.Check())
 	if err == nil && known != sealer.Check() {
-		err = fmt.Errorf("the store was sealed under another key than %s: put that key back", filepath.Join(keys, secret.SealingFile))
+		err = fmt.Errorf("the store was sealed under another key than that of %s: put that key back", keys)
 	}
 	return err
 }

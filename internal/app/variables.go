@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/einmal/einmal/internal/ground/secret"
 	"github.com/einmal/einmal/internal/ground/settings"
 )
 
@@ -35,7 +36,11 @@ func passedOver(name, value string) bool {
 func referredTo(members []*settings.Member) []string {
 	var names []string
 	for _, m := range members {
-		if name, ok := strings.CutPrefix(m.Text(), "env:"); ok {
+		name, ok := strings.CutPrefix(m.Text(), "env:")
+		switch {
+		case ok && m.Name() == "keys":
+			names = append(names, secret.Variables(name)...)
+		case ok:
 			names = append(names, name)
 		}
 	}

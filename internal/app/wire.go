@@ -92,7 +92,7 @@ func (a *App) again() receipt.Again {
 // apiConfig is what the API works with.
 func (a *App) apiConfig() api.Config {
 	return api.Config{
-		Store: a.store, Outbound: a.outbound, Watch: a.hub, Contents: contents{a.store, outbound.NewContents(a.sealer)}, Identity: a.identity,
+		Store: a.store, Outbound: a.outbound, Watch: a.hub, Contents: contents{a.store, outbound.NewContents(a.sealer)}, Identity: a.identity, Certificates: newClients(a.cfg.Listen.Clients),
 		Clock: nodeClock(), Ready: a.Ready, Simulated: a.lines.simulated, Phones: a.lines.phones, Installation: a.tenant,
 		Resolver: receipt.NewResolver(receipt.ResolverConfig{Store: a.store, Rules: a.rules(), Again: a.again(), Committed: a.swept}),
 		Restore:  a.restore, Held: a.store.Held, Changed: a.changed,

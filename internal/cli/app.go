@@ -40,10 +40,10 @@ type Gateway interface {
 	Stop(ctx context.Context) error
 	// Failed receives an error if the gateway ends by itself.
 	Failed() <-chan error
-	// PolicyFile is the file that ReloadPolicy reads; "": none.
-	PolicyFile() string
-	// ReloadPolicy reads the policy file again; what is wrong with it goes to the log.
-	ReloadPolicy(ctx context.Context)
+	// Reloads reports whether there is something that Reload would read again.
+	Reloads() bool
+	// Reload reads the policy file and the certificate again; what is wrong with them goes to the log.
+	Reload(ctx context.Context)
 	// Running describes a gateway that was started.
 	Running() Running
 }
@@ -51,6 +51,8 @@ type Gateway interface {
 // Running is what a started gateway is. It holds no secret: the admin key is in a file.
 type Running struct {
 	Listen       string `json:"listen"` // the address in use, also where port 0 was asked for
+	TLS          bool   `json:"tls"`
+	InClear      bool   `json:"-"` // keys are sent in clear text where others may read them
 	Data         string `json:"data"`
 	AdminKeyFile string `json:"admin_key_file"`
 	Store        string `json:"store"`  // "sqlite" or "postgres"
@@ -105,7 +107,7 @@ type gateway struct {
 // Running describes it.
 func (g *gateway) Running() Running {
 	return Running{
-		Listen: g.Addr(), Data: g.config.Data, AdminKeyFile: g.AdminKeyFile(), Store: g.config.StoreName(), Policy: g.PolicyInForce(), Simulated: g.Simulated(),
+		Listen: g.Addr(), TLS: g.config.Listen.TLS.Cert != "", InClear: g.config.Listen.InClear(), Data: g.config.Data, AdminKeyFile: g.AdminKeyFile(), Store: g.config.StoreName(), Policy: g.PolicyInForce(), Simulated: g.Simulated(),
 		Mark: g.Mark(), Held: g.Held(),
 	}
 }

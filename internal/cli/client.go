@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"time"
 
 	"github.com/einmal/einmal/internal/edge/api"
+	"github.com/einmal/einmal/internal/ground/certs"
 	"github.com/einmal/einmal/internal/ground/secret"
 )
 
@@ -26,6 +28,10 @@ type clientFlags struct {
 	URL     string `help:"The gateway." default:"http://127.0.0.1:8080" env:"EINMAL_URL"`
 	KeyFile string `help:"File with the API key; EINMAL_KEY in the environment comes first." default:"./einmal-data/admin.key" type:"path"`
 	JSON    bool   `name:"json" help:"Print the gateway's JSON."`
+
+	CA         string `name:"ca" help:"File with the certificates by which the gateway's is checked; else the system's." type:"path" placeholder:"FILE"`
+	ClientCert string `help:"File with our certificate, where the gateway wants one. It may stand for an API key." type:"path" placeholder:"FILE"`
+	ClientKey  string `help:"File with its key." type:"path" placeholder:"FILE"`
 }
 
 // clientTimeout bounds one request: the gateway answers within its own write timeout or not at all.
@@ -47,8 +53,12 @@ func (f *clientFlags) client(env *Env) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
+	transport, err := f.transport()
+	if err != nil {
+		return nil, &failure{code: exitUsage, text: err.Error()}
+	}
 	return &client{base: strings.TrimRight(f.URL, "/"), key: key, http: &http.Client{
-		Timeout:       clientTimeout,
+		Transport: transport, Timeout: clientTimeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // the key goes nowhere else
 	}}, nil
 }
@@ -64,6 +74,9 @@ func (f *clientFlags) key(env *Env) (string, error) {
 	key, source := env.Getenv("EINMAL_KEY"), "what EINMAL_KEY holds"
 	if key == "" {
 		raw, err := readKeyFile(f.KeyFile)
+		if errors.Is(err, fs.ErrNotExist) && f.ClientCert != "" {
+			return "", nil // the certificate is who we are
+		}
 		if errors.Is(err, fs.ErrNotExist) {
 			return "", &failure{code: exitRefused, text: "no API key: " + f.KeyFile + " does not exist",
 				next: "einmal serve makes it; or give --key-file FILE, or set EINMAL_KEY"}
@@ -78,6 +91,27 @@ func (f *clientFlags) key(env *Env) (string, error) {
 		return "", &failure{code: exitRefused, text: "this is not an API key: " + source + "; nothing was asked of the gateway", next: whereKeys}
 	}
 	return key, nil
+}
+
+// transport trusts the authorities that are named, and shows our certificate.
+func (f *clientFlags) transport() (http.RoundTripper, error) {
+	t := http.DefaultTransport.(*http.Transport).Clone() // it is one, as net/http has it
+	c := &tls.Config{MinVersion: tls.VersionTLS12}
+	var err error
+	if f.CA != "" {
+		if c.RootCAs, err = certs.Pool(f.CA); err != nil {
+			return nil, fmt.Errorf("--ca: %w", err)
+		}
+	}
+	if f.ClientCert != "" {
+		pair, err := certs.Pair(f.ClientCert, f.ClientKey)
+		if err != nil {
+			return nil, fmt.Errorf("--client-cert, --client-key: %w", err)
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	t.TLSClientConfig = c
+	return t, nil
 }
 
 func readKeyFile(name string) (string, error) {
@@ -112,7 +146,9 @@ func (c *client) do(ctx context.Context, method, path string, body []byte, heade
 	if header != nil {
 		r.Header = header.Clone()
 	}
-	r.Header.Set("Authorization", "Bearer "+c.key)
+	if c.key != "" {
+		r.Header.Set("Authorization", "Bearer "+c.key)
+	}
 	if body != nil {
 		r.Header.Set("Content-Type", "application/json")
 	}

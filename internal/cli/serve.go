@@ -71,18 +71,18 @@ func (c *serveCmd) Run(ctx context.Context, env *Env) error {
 	return serveUntilSignal(ctx, env, gateway)
 }
 
-// serveUntilSignal stops in order at the first signal, and at once at the second. Where there is a policy file, a
-// hangup reads it again; where there is none, it ends the process as it ends any other.
+// serveUntilSignal stops in order at the first signal, and at once at the second. Where there is a policy file
+// or a certificate, a hangup reads it again; where there is none, it ends the process as it ends any other.
 func serveUntilSignal(ctx context.Context, env *Env, gateway Gateway) error {
 	var hangups <-chan os.Signal
-	if gateway.PolicyFile() != "" && env.Hangups != nil {
+	if gateway.Reloads() && env.Hangups != nil {
 		hangups = env.Hangups()
 	}
 	var failed error
 	for running := true; running; {
 		select {
 		case <-hangups:
-			gateway.ReloadPolicy(ctx)
+			gateway.Reload(ctx)
 			continue
 		case <-env.Signals:
 		case failed = <-gateway.Failed():
@@ -111,6 +111,13 @@ func reachable(listen string) (address string, everywhere bool) {
 	return net.JoinHostPort("127.0.0.1", port), true
 }
 
+func (r *Running) scheme() string {
+	if r.TLS {
+		return "https://"
+	}
+	return "http://"
+}
+
 // announce tells scripts and people that the gateway is ready. The key itself is never printed.
 func (c *serveCmd) announce(env *Env, r Running) {
 	took := time.Since(env.Started).Milliseconds()
@@ -123,13 +130,14 @@ func (c *serveCmd) announce(env *Env, r Running) {
 		return
 	}
 	s := env.style()
-	here, everywhere := reachable(r.Listen)
-	_, _ = fmt.Fprintf(env.Stdout, "%s in %d ms on http://%s\n", s.good("ready"), took, here)
-	if everywhere {
-		_, _ = fmt.Fprintln(env.Stdout, s.warn("it listens on all addresses of this machine, and requests carry their keys in clear text: put something before it that speaks TLS"))
+	here, _ := reachable(r.Listen)
+	here = r.scheme() + here
+	_, _ = fmt.Fprintf(env.Stdout, "%s in %d ms on %s\n", s.good("ready"), took, here)
+	if r.InClear {
+		_, _ = fmt.Fprintln(env.Stdout, s.warn("it listens on more than loopback, and requests carry their keys in clear text: set listen.tls, or put something before it that speaks TLS"))
 	}
 	if r.Simulated {
-		_, _ = fmt.Fprintf(env.Stdout, "messages go to a simulated carrier on this machine: no text leaves it; its handsets: http://%s/handset/NUMBER\n", here)
+		_, _ = fmt.Fprintf(env.Stdout, "messages go to a simulated carrier on this machine: no text leaves it; its handsets: %s/handset/NUMBER\n", here)
 	}
 	_, _ = fmt.Fprintf(env.Stdout, "store: %s, policy: %s, data: %s, mark: %s, admin key: in %s\n", r.Store, r.Policy, r.Data, r.Mark, r.AdminKeyFile)
 	if r.Held != "" {

@@ -16,13 +16,13 @@ type fakeGateway struct {
 	stopping          chan struct{} // receives when Stop begins
 	release           chan struct{} // Stop ends when it is closed
 	failed            chan error
-	policyFile        string
-	reloaded          chan struct{} // receives when the policy file is read again
+	reloads           bool
+	reloaded          chan struct{} // receives when something is read again
 }
 
-func (g *fakeGateway) PolicyFile() string { return g.policyFile }
+func (g *fakeGateway) Reloads() bool { return g.reloads }
 
-func (g *fakeGateway) ReloadPolicy(context.Context) { g.reloaded <- struct{}{} }
+func (g *fakeGateway) Reload(context.Context) { g.reloaded <- struct{}{} }
 
 func (g *fakeGateway) Start(context.Context) error { return g.startErr }
 
@@ -80,8 +80,8 @@ func TestServeAnnouncesItselfAndStopsInOrder(t *testing.T) {
 }
 
 // A hangup reads the policy file again, where there is one, and the gateway goes on.
-func TestHangupReadsThePolicyFileAgain(t *testing.T) {
-	g := &fakeGateway{policyFile: "shop.yaml", reloaded: make(chan struct{}, 1)}
+func TestHangupReadsAgain(t *testing.T) {
+	g := &fakeGateway{reloads: true, reloaded: make(chan struct{}, 1)}
 	m, out, code, _ := serving(t, g)
 	<-out.got
 	for range 2 {
@@ -97,7 +97,7 @@ func TestHangupReadsThePolicyFileAgain(t *testing.T) {
 }
 
 // Without a policy file a hangup is not taken over: it ends the process, as when its terminal is closed.
-func TestHangupIsLeftAloneWithoutAPolicyFile(t *testing.T) {
+func TestHangupIsLeftAloneWithNothingToRead(t *testing.T) {
 	g := &fakeGateway{}
 	m, out, code, _ := serving(t, g)
 	<-out.got

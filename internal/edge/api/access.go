@@ -50,9 +50,10 @@ func principalOf(ctx context.Context) principal {
 
 // keyring finds out who asks.
 type keyring struct {
-	keys     store.Keys
-	identity *secret.Identity
-	clock    clock.Clock
+	keys         store.Keys
+	identity     *secret.Identity
+	clock        clock.Clock
+	certificates Certificates
 
 	mu     sync.Mutex
 	cached map[string]cachedKey
@@ -64,8 +65,8 @@ type cachedKey struct {
 	until time.Time
 }
 
-func newKeyring(keys store.Keys, identity *secret.Identity, c clock.Clock) *keyring {
-	return &keyring{keys: keys, identity: identity, clock: c, cached: map[string]cachedKey{}}
+func newKeyring(c Config) *keyring {
+	return &keyring{keys: c.Store, identity: c.Identity, clock: c.Clock, certificates: c.Certificates, cached: map[string]cachedKey{}}
 }
 
 // errNoKey answers unknown, wrong, expired and revoked keys alike, so that nobody learns which ids exist.
@@ -73,12 +74,18 @@ var errNoKey = fault.New(fault.Unauthenticated, "send a live API key as \"Author
 
 // identify returns who sent the request. A store that does not answer is an error and lets nobody in.
 func (r *keyring) identify(req *http.Request) (principal, error) {
+	if key := r.certified(req); key != "" {
+		return r.identifyCertified(req.Context(), key)
+	}
 	scheme, text, _ := strings.Cut(req.Header.Get("Authorization"), " ")
 	if !strings.EqualFold(scheme, "Bearer") || len(req.Header.Values("Authorization")) != 1 {
 		return principal{}, errNoKey
 	}
 	given, err := secret.ParseAPIKey(strings.TrimSpace(text))
 	if err != nil {
+		return principal{}, errNoKey
+	}
+	if !r.mayCome(req, given.ID) {
 		return principal{}, errNoKey
 	}
 	k, there, err := r.lookUp(req.Context(), given.ID)

@@ -33,7 +33,9 @@ type Config struct {
 	Held     func() bool
 	Resolver Resolver
 	Identity *secret.Identity
-	Clock    clock.Clock // ages looked-up keys, and nothing else
+	// Certificates are the clients' that stand for keys; nil: there are none.
+	Certificates Certificates
+	Clock        clock.Clock // ages looked-up keys, and nothing else
 	// Ready says what keeps the gateway from working; the text of a fault is shown to whoever asks.
 	Ready func(context.Context) error
 	// Simulated says that messages of a connection go to a simulator; everything that is shown says so, too.
@@ -71,7 +73,7 @@ type Route struct {
 func New(c Config) *API {
 	huma.NewError = frameworkError // process-wide, always the same
 	a := &API{
-		cfg: c, mux: http.NewServeMux(), keyring: newKeyring(c.Store, c.Identity, c.Clock),
+		cfg: c, mux: http.NewServeMux(), keyring: newKeyring(c),
 		requests: newRequestMetrics(c.Metrics), waiting: newWaiting(),
 	}
 	a.huma = humago.New(a.mux, description())

@@ -61,11 +61,21 @@ func (o *Origins) File(name string, lines Lines, members []*Member) {
 // Note notes the origin of one member.
 func (o *Origins) Note(m *Member, from Origin) { o.of[m.key()] = from }
 
+// cutName cuts a member's name off a text, also where the text parts it into what it is in and its own name.
+func cutName(text string, m *Member) (rest string, ok bool) {
+	for i := len(m.Path) - 1; i > 0; i-- {
+		if rest, ok := strings.CutPrefix(text, strings.Join(m.Path[:i], ".")+": "+strings.Join(m.Path[i:], ".")); ok {
+			return rest, true
+		}
+	}
+	return strings.CutPrefix(text, m.Name())
+}
+
 // Blame finds the member that an error is about, which begins with its name, and says where its value comes from.
 func (o *Origins) Blame(err error, members []*Member) (Origin, bool) {
 	var best *Member
 	for _, m := range members {
-		rest, ok := strings.CutPrefix(err.Error(), m.Name())
+		rest, ok := cutName(err.Error(), m)
 		if ok && (strings.HasPrefix(rest, ":") || strings.HasPrefix(rest, ".")) && (best == nil || len(m.Name()) > len(best.Name())) {
 			best = m
 		}

@@ -25,6 +25,22 @@ type sample struct {
 	Pairs []pair           `yaml:"pairs,omitempty"`
 	Lines map[string]line  `yaml:"lines"`
 	Codes map[string]codes `yaml:"codes,omitempty"`
+	Safe  safe             `yaml:"safe,omitempty"`
+}
+
+// safe is one word, or has members.
+type safe struct {
+	On bool   `yaml:"-"`
+	CA string `yaml:"ca,omitempty"`
+}
+
+func (s *safe) UnmarshalText(b []byte) error {
+	s.On = string(b) == "true"
+	return nil
+}
+
+func (s safe) MarshalText() ([]byte, error) {
+	return []byte(map[bool]string{true: "true", false: "false"}[s.On]), nil
 }
 
 type pair struct {
@@ -194,6 +210,18 @@ func TestShownIsAFile(t *testing.T) {
 	}
 }
 
+// What may be one word has a variable of its own beside those of its members, and a file has either.
+func TestOneWordOrMembers(t *testing.T) {
+	s, o, err := read(t, file, "X_SAFE=true")
+	if err != nil || !s.Safe.On || !strings.Contains(settings.YAML(o.Show(settings.Members(s, "X_"))), "safe: true  # env X_SAFE\n") {
+		t.Errorf("%+v %v", s, err)
+	}
+	s, o, err = read(t, file, "X_SAFE_CA=f", "X_SAFE=true")
+	if shown := settings.YAML(o.Show(settings.Members(s, "X_"))); err != nil || s.Safe.CA != "f" || strings.Contains(shown, "safe: true") || !strings.Contains(shown, "safe:\n  ca: f  # env X_SAFE_CA\n") {
+		t.Errorf("%v\n%s", err, shown)
+	}
+}
+
 func TestBlame(t *testing.T) {
 	s, o, err := read(t, file, "X_LINES_B_WINDOW=1")
 	if err != nil {
@@ -201,7 +229,7 @@ func TestBlame(t *testing.T) {
 	}
 	all := settings.Members(s, "X_")
 	for text, want := range map[string]string{
-		"lines.b.window: at least 2": "env X_LINES_B_WINDOW", "name: too long": "f.yaml:1", "nameless: no": "", "tries: too few": "", "lines.b: no window": "",
+		"lines.b.window: at least 2": "env X_LINES_B_WINDOW", "name: too long": "f.yaml:1", "nameless: no": "", "tries: too few": "", "lines.b: no window": "", "lines.b: window: at least 2": "env X_LINES_B_WINDOW", "lines.b: windows: two": "",
 	} {
 		from, ok := o.Blame(errors.New(text), all)
 		if ok != (want != "") || ok && from.String() != want {

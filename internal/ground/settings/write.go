@@ -3,6 +3,7 @@ package settings
 import (
 	"encoding/json"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
@@ -103,8 +104,8 @@ func maskURL(value string) string {
 func YAML(all []Shown) string {
 	var b strings.Builder
 	var open []string
-	for _, s := range all {
-		if s.Unset {
+	for i, s := range all {
+		if s.Unset || spelledOut(s, all[i+1:]) {
 			continue
 		}
 		shared := 0
@@ -118,6 +119,19 @@ func YAML(all []Shown) string {
 		b.WriteString(indent(len(open)) + scalar(s.Path[len(open)]) + ": " + s.yaml() + "  # " + s.Origin.String() + "\n")
 	}
 	return b.String()
+}
+
+// spelledOut reports whether a member that may be one word has members of its own that are set: a file has either.
+func spelledOut(s Shown, rest []Shown) bool {
+	for _, next := range rest {
+		if len(next.Path) <= len(s.Path) || !slices.Equal(next.Path[:len(s.Path)], s.Path) {
+			return false
+		}
+		if !next.Unset {
+			return true
+		}
+	}
+	return false
 }
 
 func indent(depth int) string { return strings.Repeat("  ", depth) }
