@@ -48,6 +48,7 @@ func (w *walk) work(t *rapid.T) {
 		w.c.claim(w.now)
 	case w.c.State == message.Sending && w.c.Leased && w.now < w.c.ReadyAt:
 		owed := w.c.Owed(w.now, w.together)
+		w.paid(t, owed)
 		for _, part := range owed[:rapid.IntRange(0, len(owed)).Draw(t, "opened")] {
 			w.c.open(part)
 			last := &w.c.Attempts[len(w.c.Attempts)-1]
@@ -164,6 +165,7 @@ func (w *walk) learn(t *rapid.T) {
 	}
 	w.finality(t, e, before)
 	w.truth(t)
+	w.money(t)
 	w.rebuild(t)
 }
 

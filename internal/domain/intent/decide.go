@@ -108,7 +108,7 @@ func allow(r *Request, f *Facts, class Class, reason Reason, compared match) Res
 		d.SameText = &same
 		d.compare(r, compared)
 	}
-	asked, refusal := r.judge()
+	asked, refusal := r.judge(f)
 	if refusal != nil {
 		d.Explanation = explainAllow(r.supposed(), reason, compared, f.Now)
 		return refuse(d, r, asked, refusal)
@@ -126,6 +126,7 @@ func admit(r *Request, f *Facts, d Decision) Result {
 		EventBound: r.Purpose.Window.EventBound(),
 	}}
 	res := Result{Kind: Decided, Decision: d}
+	res.pay(r, f)
 	if d.Reason != ReasonOtherText || r.Purpose.Unnamed { // whose key is of this text
 		res.hold(f, r.Keys.Intent, h)
 	}
@@ -150,13 +151,14 @@ func repeat(r *Request, f *Facts, held match, sameText bool) Result {
 		f.repeat(held.key, r, &res)
 		return res
 	}
-	asked, refusal := r.judge() // what is only monitored is deduplication (X3)
+	asked, refusal := r.judge(f) // what is only monitored is deduplication (X3)
 	if refusal != nil {
 		return refuse(suppress(r.supposed(), f, held, sameText, false), r, asked, refusal)
 	}
 	res := Result{Kind: Decided, Decision: suppress(r, f, held, sameText, true)}
 	res.Decision.letThrough(r)
 	res.Decision.Guards = asked
+	res.pay(r, f)
 	res.awaitAnswer(r, f)
 	return res
 }

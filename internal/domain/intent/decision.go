@@ -5,6 +5,7 @@ import (
 
 	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/domain/policy"
+	"github.com/einmal/einmal/internal/domain/wallet"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
 )
@@ -120,6 +121,8 @@ type Result struct {
 	Differing []string // for Mismatched: the members that differ
 	// RetryAfter is for Stormed: how long until repeats are answered again.
 	RetryAfter time.Duration
+	// Price is what a part of the message that is made costs; that of every part is held. 0: nothing is paid.
+	Price wallet.MicroUSD
 	// Reserve are the keys that this request holds from now on.
 	Reserve []Reservation
 }

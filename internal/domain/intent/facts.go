@@ -2,6 +2,7 @@ package intent
 
 import (
 	"github.com/einmal/einmal/internal/domain/message"
+	"github.com/einmal/einmal/internal/domain/wallet"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
 )
@@ -15,6 +16,8 @@ type Facts struct {
 	Holders map[Key]*Holder
 	// Repeats count how often the holders' keys were asked for again.
 	Repeats map[Key]*Repeats
+	// Wallets are those of the batch's tenants. Who has none pays nothing.
+	Wallets map[ident.Partition]*wallet.Wallet
 }
 
 // Answered is a decision that holds an idempotency key.

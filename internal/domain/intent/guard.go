@@ -41,11 +41,12 @@ type Guard struct {
 }
 
 // judge asks the guards of a request in their order. What comes after one that refuses is not asked. Nil: none refuses.
-func (r *Request) judge() (asked []Guard, refusal *Guard) {
-	if len(r.Guards) == 0 {
+func (r *Request) judge(f *Facts) (asked []Guard, refusal *Guard) {
+	said := slices.Concat(r.Guards, r.moneyGuards(f))
+	if len(said) == 0 {
 		return nil, nil
 	}
-	all := slices.SortedStableFunc(slices.Values(r.Guards), func(a, b Guard) int {
+	all := slices.SortedStableFunc(slices.Values(said), func(a, b Guard) int {
 		return cmp.Compare(slices.Index(precedence, a.Kind), slices.Index(precedence, b.Kind))
 	})
 	i := slices.IndexFunc(all, func(g Guard) bool { return g.Result == GuardRefuse })

@@ -58,6 +58,8 @@ type Request struct {
 	// Guards are what rules beside deduplication say of the request, as far as that is known before the store is asked.
 	Guards []Guard
 
+	Charge Charge
+
 	// DryRun says that nothing comes of the decision. It changes its words alone.
 	DryRun bool
 
