@@ -5,7 +5,10 @@
 // method is one transaction, committed durably when it returns nil. All of them lock in one order:
 //
 //	policy_head (share) → intake by receipt → external ids by (space, kind, id) → registers by (space, key)
-//	→ messages by id → attempts → flows, exceptions, other singletons
+//	→ messages by id → attempts → flows, exceptions, other singletons → wallets by tenant
+//
+// Wallets come last: whoever has one locked waits for nothing but its commit. (A decision that was outrun locks them after
+// its registers, and from there on only makes rows of its own.)
 //
 // Whoever changes policy_head waits for all who share it, and locks nothing else. What is administered is changed under
 // the lock of its tenant's row, then of a leased number's, with the control count last; no flow locks these.
@@ -50,6 +53,7 @@ type Store interface {
 	Controls
 	Histories
 	Connections
+	Wallets
 	// Now is the store's clock.
 	Now(ctx context.Context) (clock.Micros, error)
 	// Ping reports whether the store answers and its schema is this release's.

@@ -37,6 +37,7 @@ type (
 	userKind      struct{}
 	guestKind     struct{}
 	leaseKind     struct{}
+	transferKind  struct{}
 
 	incarnationKind struct{}
 )
@@ -50,6 +51,7 @@ func (nodeKind) Prefix() string      { return "node" }
 func (userKind) Prefix() string      { return "usr" }
 func (guestKind) Prefix() string     { return "gst" }
 func (leaseKind) Prefix() string     { return "lse" }
+func (transferKind) Prefix() string  { return "trf" }
 
 func (incarnationKind) Prefix() string { return "inc" }
 
@@ -64,6 +66,7 @@ type (
 	User      = ID[userKind]
 	Guest     = ID[guestKind]
 	Lease     = ID[leaseKind]
+	Transfer  = ID[transferKind]
 
 	// Incarnation is one life of a store.
 	Incarnation = ID[incarnationKind]
@@ -78,6 +81,7 @@ func NewStop(p Partition) Stop           { return New[stopKind](p) }
 func NewUser(p Partition) User           { return New[userKind](p) }
 func NewGuest(p Partition) Guest         { return New[guestKind](p) }
 func NewLease(p Partition) Lease         { return New[leaseKind](p) }
+func NewTransfer(p Partition) Transfer   { return New[transferKind](p) }
 func NewNode() Node                      { return New[nodeKind](0) }
 func NewIncarnation() Incarnation        { return New[incarnationKind](0) }
 

@@ -135,7 +135,7 @@ func TestConformance(t *testing.T) {
 
 // growing are the tables that grow with the traffic. The outbox is read from its start on, by its index.
 const growing = `'register_idempotency', 'register_intent', 'register_event', 'register_other', 'message_state',
-	'attempt_part', 'external_id', 'intake', 'feed', 'exception', 'decision_first', 'message_first', 'receipt_first', 'event_first'`
+	'attempt_part', 'external_id', 'intake', 'feed', 'exception', 'decision_first', 'message_first', 'receipt_first', 'event_first', 'transfer'`
 
 // noScans proves that nothing that a test asked for was found by reading a table from end to end, although tables
 // were new and the server knew nothing about them.

@@ -2,10 +2,12 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
 	"github.com/einmal/einmal/internal/domain/intent"
+	"github.com/einmal/einmal/internal/domain/wallet"
 	"github.com/einmal/einmal/internal/ground/chaos"
 	"github.com/einmal/einmal/internal/ground/fault"
 	"github.com/einmal/einmal/internal/ground/ident"
@@ -15,12 +17,14 @@ import (
 // Decide implements store.Decider.
 func (s *Store) Decide(ctx context.Context, batch []store.Submission, decide store.DecideFunc) ([]store.Decided, error) {
 	out := make([]store.Decided, len(batch))
+	locked := s.d.OneWriter // what is read is what there is
 	err := s.isolate(ctx, len(batch), func(t *tx, lo, hi int, again bool) error {
 		if t.held {
 			return heldFault()
 		}
-		d := &deciding{t: t, batch: batch[lo:hi], decide: decide}
+		d := &deciding{t: t, batch: batch[lo:hi], decide: decide, locked: locked}
 		results, err := d.run(t.ctx, again)
+		locked = locked || errors.Is(err, errWalletMoved)
 		copy(out[lo:hi], results)
 		return err
 	}, func(i int, err error) { out[i] = store.Decided{Err: inProgress(batch[i], err)} })
@@ -47,6 +51,9 @@ type deciding struct {
 	before map[ident.Decision]intent.Decision // committed by an earlier try of this batch
 	facts  *intent.Facts
 	out    []store.Decided
+
+	locked  bool // the wallets are locked from before the fold on
+	wallets map[ident.Partition]*wallet.Wallet
 }
 
 func (d *deciding) run(ctx context.Context, again bool) ([]store.Decided, error) {
@@ -54,6 +61,9 @@ func (d *deciding) run(ctx context.Context, again bool) ([]store.Decided, error)
 		return nil, err
 	}
 	if err := d.lock(ctx); err != nil {
+		return nil, err
+	}
+	if err := d.readWallets(ctx); err != nil {
 		return nil, err
 	}
 	now, err := d.t.now(ctx)
@@ -68,7 +78,10 @@ func (d *deciding) run(ctx context.Context, again bool) ([]store.Decided, error)
 	if d.facts, err = d.t.facts(ctx, d.found, now); err != nil {
 		return nil, err
 	}
-	d.fold()
+	d.facts.Wallets = d.wallets
+	if d.fold(); d.outrun() {
+		return nil, errWalletMoved
+	}
 	if err := d.write(ctx); err != nil {
 		return nil, err
 	}
@@ -168,7 +181,10 @@ func (d *deciding) write(ctx context.Context) error {
 	if err := d.writeDecisions(ctx); err != nil {
 		return err
 	}
-	return d.writeMessages(ctx)
+	if err := d.writeMessages(ctx); err != nil {
+		return err
+	}
+	return d.charge(ctx)
 }
 
 // writeRegister gives the keys to whom the fold gave them: the last one that reserved a key holds it. A row
@@ -211,6 +227,9 @@ func (s *Store) Preview(ctx context.Context, sub store.Submission, decide store.
 	}
 	facts, err := t.facts(ctx, found, now)
 	if err != nil {
+		return intent.Result{}, unavailable(err)
+	}
+	if err := t.previewWallets(ctx, sub.Request, facts); err != nil {
 		return intent.Result{}, unavailable(err)
 	}
 	if waits { // then what would be decided is that about messages in doubt

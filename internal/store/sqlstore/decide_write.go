@@ -48,11 +48,11 @@ var (
 	insertMessages = define(`insert into message (id, tenant, created_at, decision_id, purpose, kind, policy_id, destination, sender,
 		event_type, event_id, event_version, template_id, template_version, correlation_id, connection, flow,
 		intent_key, variant_key, text_key, event_bound, while_states, content, metadata, valid_until, receipt_until,
-		parts, data_coding, joined_by)
+		parts, data_coding, joined_by, price)
 		select * from {rows id bytes, tenant int, created_at int, decision_id bytes, purpose text, kind text, policy_id text, destination text, sender text,
 		event_type text, event_id text, event_version text, template_id text, template_version text, correlation_id text, connection int, flow int,
 		intent_key bytes, variant_key bytes, text_key bytes, event_bound int, while_states int, content bytes, metadata bytes, valid_until int, receipt_until int,
-		parts int, data_coding int, joined_by text}`)
+		parts int, data_coding int, joined_by text, price int}`)
 	insertStates = define(`insert into message_state (message_id, state, since, final, last_event, queue, ready_at, fence, node, valid_until)
 		select * from {rows message_id bytes, state int, since int, final int, last_event int, queue int, ready_at int, fence int, node bytes, valid_until int}`)
 	insertOwnKeys = define(`insert into own_key (message_id, wrapped, ends) select * from {rows message_id bytes, wrapped bytes, ends int}`)
@@ -72,7 +72,7 @@ func (d *deciding) writeMessages(ctx context.Context) error {
 		messages.add(s.Message, s.Tenant, now, s.Decision, s.Purpose.Name, string(s.Purpose.Kind), s.PolicyID, s.To.E164(), s.Sender,
 			s.Event.Type, s.Event.ID, s.Event.Version, s.Template.ID, s.Template.Version, s.CorrelationID, s.Connection, s.Flow,
 			s.Keys.Intent, s.Keys.Variant, s.TextKey, w.EventBound(), stateSet(w.While), some(s.Content), some(s.Metadata), valid, valid.Add(cmp.Or(s.ReceiptTime, evidence.ReceiptTime)),
-			s.Text.Parts, s.Text.DataCoding, s.Text.JoinedBy)
+			s.Text.Parts, s.Text.DataCoding, s.Text.JoinedBy, o.Price)
 		states.add(s.Message, message.Pending, now, false, 1, s.Flow, now, 0, []byte{}, valid)
 		if s.OwnKey != nil {
 			keys.add(s.Message, s.OwnKey, now.Add(s.OwnKeyFor))

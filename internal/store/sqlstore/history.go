@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/einmal/einmal/internal/domain/intent"
+	"github.com/einmal/einmal/internal/domain/wallet"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/store"
@@ -38,6 +39,8 @@ var (
 		where s.message_id > {1} and s.message_id < {2} and m.id = s.message_id order by s.message_id limit {3}`)
 	lockWindows = define(`select register.owner, register.ends from {rows space int, key bytes} cross join register
 		where register.space = r.space and register.key = r.key order by register.space, register.key {update}`)
+	// Of a message whose outcome nobody knows the money is kept, and so is the message, until a person says what became of it.
+	heldOld      = define(`select t.id from {rows id bytes} cross join transfer t where t.id = r.id and t.kind = {1} and t.state = {2}`)
 	forgetStates = define(`delete from message_state where message_id in (select r.id from {rows id bytes}) and final = 1 and since < {1} returning message_id`)
 	forgetParts  = define(`delete from attempt_part where message_id in (select r.id from {rows id bytes})`)
 	forgetOwn    = define(`delete from own_key where message_id in (select r.id from {rows id bytes})`)
@@ -114,7 +117,7 @@ func (f *forgetting) candidates(ctx context.Context, from ident.Message, limit i
 	return found, next, err
 }
 
-// unheld locks the keys of messages, and leaves out those that hold one whose window runs.
+// unheld locks the keys of messages, and leaves out those that hold one whose window runs, and those that hold money.
 func (f *forgetting) unheld(ctx context.Context, found []old) (*rows, error) {
 	keys, asked := &rows{}, map[intent.Key]bool{{}: true} // a message without a variant has none to lock
 	for _, o := range found {
@@ -139,14 +142,32 @@ func (f *forgetting) unheld(ctx context.Context, found []old) (*rows, error) {
 	if err != nil {
 		return nil, err
 	}
+	held, err := f.charged(ctx, found)
+	if err != nil {
+		return nil, err
+	}
 	now, err := f.t.now(ctx)
 	free := &rows{}
 	for _, o := range found {
-		if ends[o.id] <= now {
+		if ends[o.id] <= now && !held[o.id] {
 			free.add(o.id)
 		}
 	}
 	return free, err
+}
+
+// charged are the messages for which something is held.
+func (f *forgetting) charged(ctx context.Context, found []old) (map[ident.Message]bool, error) {
+	ids, held := &rows{}, map[ident.Message]bool{}
+	for _, o := range found {
+		ids.add(o.id)
+	}
+	return held, f.t.query(ctx, heldOld, ids, func(res *sql.Rows) error {
+		var id []byte
+		err := res.Scan(&id)
+		held[ident.Message(keyFrom(id))] = true
+		return err
+	}, wallet.Charge, wallet.Held)
 }
 
 // forget removes messages, but for those that have begun to move again since they were looked at.

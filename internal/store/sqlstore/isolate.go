@@ -115,6 +115,9 @@ func (s *Store) persist(ctx context.Context, again bool, fn func(t *tx, again bo
 			}
 			continue
 		}
+		if errors.Is(err, errWalletMoved) { // made again with the wallets locked, it cannot be outrun
+			continue
+		}
 		class := s.d.Classify(err)
 		if class != Defect && class != Refused {
 			s.retried(class)

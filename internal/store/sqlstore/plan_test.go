@@ -20,7 +20,7 @@ import (
 
 // small are the tables that stay small whatever the traffic is, with their aliases: names, and the keys of the
 // codes of ten minutes; stops, a person's each; tenants' people and senders, which nodes keep a copy of. The outbox is read from its start on; waiting, or w, is a statement's own result.
-var small = []string{"tenant", "connection", "flow", "feed_head", "api_key", "k", "outbox", "goose_db_version", "waiting", "w", "stop", "tenant_user", "guest", "sender"}
+var small = []string{"tenant", "connection", "flow", "feed_head", "api_key", "k", "outbox", "goose_db_version", "waiting", "w", "stop", "price", "tenant_user", "guest", "sender"}
 
 // free reports a step that reads no table of any size from one end to the other.
 func free(step string) bool {

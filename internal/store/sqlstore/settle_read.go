@@ -8,6 +8,7 @@ import (
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/domain/policy"
+	"github.com/einmal/einmal/internal/domain/wallet"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
 )
@@ -21,10 +22,12 @@ type caseRow struct {
 	before      message.State // as it was locked
 	outcomes    []message.Outcome
 	locked      bool
+	price       wallet.MicroUSD              // of a part; 0: it costs nothing
+	charged     map[wallet.Part]wallet.State // where its charges are as it was locked
 }
 
 var readCases = define(`select m.id, m.tenant, m.connection, m.created_at, m.valid_until, m.receipt_until, m.event_bound, m.while_states,
-	m.flow, m.destination, m.kind, m.intent_key, m.variant_key, m.parts from {rows id bytes} cross join message m where m.id = r.id`)
+	m.flow, m.destination, m.kind, m.intent_key, m.variant_key, m.parts, m.price from {rows id bytes} cross join message m where m.id = r.id`)
 
 // readMessages reads what never changes of every message that is named or may be meant. No lock is needed.
 func (z *settling) readMessages(ctx context.Context) error {
@@ -55,7 +58,7 @@ func (z *settling) readMessages(ctx context.Context) error {
 			kind             string
 		)
 		err := res.Scan(&id, &c.Tenant, &c.Connection, &c.CreatedAt, &c.ValidUntil, &c.ReceiptUntil, &bound, &while,
-			&c.Flow, &c.Destination, &kind, &key, &variant, &c.Parts)
+			&c.Flow, &c.Destination, &kind, &key, &variant, &c.Parts, &c.price)
 		c.Message, c.EventBound, c.While = ident.Message(keyFrom(id)), bound == 1, statesIn(while)
 		c.Secret = kind == string(policy.KindAuthentication)
 		c.Keys = []intent.Key{keyFrom(key)}
@@ -153,7 +156,7 @@ func (z *settling) lockCases(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return z.t.query(ctx, readParts, ids, func(res *sql.Rows) error {
+	err = z.t.query(ctx, readParts, ids, func(res *sql.Rows) error {
 		var (
 			id, external []byte
 			a            evidence.Attempt
@@ -168,4 +171,10 @@ func (z *settling) lockCases(ctx context.Context) error {
 		c.Attempts, c.outcomes = append(c.Attempts, a), append(c.outcomes, a.Outcome)
 		return nil
 	})
+	for _, c := range z.cases {
+		if c.locked && c.price > 0 {
+			c.charged = c.Charges()
+		}
+	}
+	return err
 }

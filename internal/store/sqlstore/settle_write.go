@@ -99,7 +99,7 @@ func (c *caseRow) attemptRows(parts, lost *rows) {
 }
 
 func (z *settling) writeRest(ctx context.Context) error {
-	for _, step := range []func(context.Context) error{z.writeRecords, z.writeIntake, z.writeExceptions, z.writeRedactions} {
+	for _, step := range []func(context.Context) error{z.writeRecords, z.writeIntake, z.writeExceptions, z.writeRedactions, z.settleCharges} {
 		if err := step(ctx); err != nil {
 			return err
 		}

@@ -53,5 +53,10 @@ func (t *tx) createTenant(want store.Tenant) (store.Tenant, error) {
 	case made.ID > ident.MaxPartition:
 		return made, fault.New(fault.Unavailable, "there are %d tenants, which is as many as one installation can have", ident.MaxPartition)
 	}
+	if made.Prepaid {
+		if err := t.createWallet(t.ctx, made.ID, now); err != nil {
+			return made, err
+		}
+	}
 	return made, t.raiseControl(t.ctx)
 }

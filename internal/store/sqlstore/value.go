@@ -8,6 +8,7 @@ import (
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/domain/tenant"
+	"github.com/einmal/einmal/internal/domain/wallet"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
 )
@@ -49,6 +50,14 @@ func plain(v any) any {
 		return int64(v)
 	case intent.Space:
 		return int64(v)
+	case wallet.MicroUSD:
+		return int64(v)
+	case wallet.State:
+		return int64(v)
+	case wallet.Kind:
+		return int64(v)
+	case wallet.Account:
+		return int64(v)
 	case evidence.Queue:
 		return int64(v)
 	case tenant.State:
@@ -87,6 +96,8 @@ func plainID(v any) []byte {
 	case ident.Lease:
 		return bytesOf(v)
 	case ident.Stop:
+		return bytesOf(v)
+	case ident.Transfer:
 		return bytesOf(v)
 	case ident.Node:
 		return bytesOf(v)

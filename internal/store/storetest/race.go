@@ -212,7 +212,7 @@ func (w *world) hotRound(rng *rand.Rand, hot int) error {
 	ctx := context.Background()
 	var subs []store.Submission
 	for range 6 {
-		subs = append(subs, w.submission(ask{event: fmt.Sprintf("hot-%d", rng.IntN(hot)), version: fmt.Sprint(rng.IntN(3)), to: 41, parts: 1 + rng.IntN(3)}))
+		subs = append(subs, w.submission(w.hotAsk(rng, hot)))
 	}
 	decided, err := w.Decide(ctx, subs, intent.Decide)
 	if err != nil {

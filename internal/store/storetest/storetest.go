@@ -165,6 +165,25 @@ var exceptionTests = map[string]func(*testing.T, Harness){
 var moneyTests = map[string]func(*testing.T, Harness){
 	"Refused":     testRefused,
 	"LostRefusal": testLostRefusal,
+
+	"WalletHolds":      testWalletHolds,
+	"WalletLimit":      testWalletLimit,
+	"WalletLongText":   testWalletLongText,
+	"WalletUnknown":    testWalletUnknownKeeps,
+	"WalletThrottle":   testWalletThrottle,
+	"WalletCorrected":  testWalletCorrected,
+	"WalletHouse":      testWalletHouse,
+	"WalletOff":        testWalletOff,
+	"WalletPayments":   testWalletPayments,
+	"WalletSetLimit":   testWalletSetLimit,
+	"WalletSpends":     testWalletSpends,
+	"WalletLostCommit": testWalletLostCommit,
+	"WalletLostSettle": testWalletLostSettle,
+	"WalletHot":        testWalletHot,
+	"WalletLinear":     testWalletLinearizable,
+	"WalletForget":     testWalletForget,
+	"WalletVerify":     testWalletVerify,
+	"Prices":           testPrices,
 }
 
 func runAll(t *testing.T, h Harness, tests map[string]func(*testing.T, Harness)) {

@@ -29,6 +29,7 @@ type world struct {
 	flow   int64
 	node   ident.Node
 	rules  store.Rules
+	payers []*purse // of hot rounds; nil: nobody pays
 }
 
 const policySource = `policy: test
