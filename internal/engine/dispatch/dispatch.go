@@ -123,6 +123,7 @@ func New(cfg Config) *Dispatcher {
 	cfg = cfg.withDefaults()
 	return &Dispatcher{
 		cfg:      cfg,
+		slots:    slots{holder: ident.NewNode()},
 		pause:    pause{first: cfg.Pause, next: cfg.Pause},
 		claims:   newPile(func(c claim) bool { return urgent(c.Claimed) }),
 		outcomes: newPile(func(store.News) bool { return false }),

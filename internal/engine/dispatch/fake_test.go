@@ -39,6 +39,7 @@ type memory struct {
 	noSlot   bool
 	share    *store.SlotShare // nil: one slot
 	given    []store.Slot
+	holder   ident.Node // who asked for slots last
 	specs    []store.ClaimSpec
 	opens    []store.OpenSpec
 	news     []store.News
@@ -255,6 +256,7 @@ func (s *memory) KeepSlots(_ context.Context, spec store.SlotSpec) (store.SlotSh
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.holder = spec.Node
 	if s.noSlot {
 		return store.SlotShare{Share: 1, Nodes: 1}, nil
 	}
@@ -316,6 +318,14 @@ type carrier struct {
 	holds   map[int]time.Time // by bind; one that has left has none
 	leaving chan int
 	left    chan struct{} // not nil: a bind that leaves waits for it
+	far     bool          // nobody answers
+}
+
+// Unreachable implements Carrier.
+func (c *carrier) Unreachable() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.far
 }
 
 // Hold implements Carrier.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/einmal/einmal/internal/domain/flow"
+	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/provider"
 	"github.com/einmal/einmal/internal/store"
 )
@@ -17,6 +18,8 @@ type Carrier interface {
 	Hold(bind int, until time.Time) error
 	// Leave ends a bind in order, within ctx.
 	Leave(ctx context.Context, bind int) error
+	// Unreachable reports whether none of the binds that there are finds anybody who answers.
+	Unreachable() bool
 }
 
 // slots are the binds that this node may use, each by a lease in the store.
@@ -27,11 +30,17 @@ type slots struct {
 
 	left sync.WaitGroup // one for each that ends
 
+	// holder is who holds them. A connection that gets other settings has two dispatchers on a node for a moment: each
+	// holds its own, and gives back no more than that.
+	holder ident.Node
+
 	// The rest belongs to the goroutine that keeps them.
 	held    map[int]store.Slot
 	missed  time.Time // since when none was to be had of a share; zero: one was
 	told    bool      // of its having lasted long
 	standby bool      // told that others have all binds
+	alone   time.Time // since when nobody answers; zero: somebody does
+	back    time.Time // until when the node stands back
 }
 
 // validUntil is the zero time while there is no slot.
@@ -90,8 +99,11 @@ func (d *Dispatcher) hold(n int, until time.Time) {
 // shareSlots renews what is held, takes what is free of the node's share, and lets go of what it has too much.
 func (d *Dispatcher) shareSlots(ctx context.Context, asked time.Time) {
 	c := d.cfg.Connection
+	if asked.Before(d.slots.back) {
+		return
+	}
 	got, err := d.cfg.Store.KeepSlots(ctx, store.SlotSpec{
-		Connection: c.ID, Binds: c.Binds, Node: d.cfg.Node, Lease: d.cfg.Lease, Share: flow.BindShare,
+		Connection: c.ID, Binds: c.Binds, Node: d.slots.holder, Lease: d.cfg.Lease, Share: flow.BindShare,
 	})
 	if err != nil {
 		d.logError(ctx, "the bind slots could not be renewed", err)
@@ -101,6 +113,7 @@ func (d *Dispatcher) shareSlots(ctx context.Context, asked time.Time) {
 	d.noteShare(got, asked)
 	d.holdSlots(ctx, got.Held, asked)
 	d.giveSurplus(ctx, got, asked)
+	d.standBack(ctx, got, asked)
 	d.cfg.Metrics.binds.WithLabelValues(c.Name).Set(float64(len(got.Held)))
 }
 
@@ -157,7 +170,7 @@ func (d *Dispatcher) giveSurplus(ctx context.Context, got store.SlotShare, asked
 			continue
 		}
 		d.log().Info("a bind ends: another node gets its slot", "bind", slot.N, "share", got.Share, "nodes", got.Nodes)
-		d.leave(ctx, slot.N, d.cfg.ResponseTimeout, func() error { return d.cfg.Store.GiveSlot(ctx, slot, d.cfg.Node) })
+		d.leave(ctx, slot.N, d.cfg.ResponseTimeout, func() error { return d.cfg.Store.GiveSlot(ctx, slot, d.slots.holder) })
 	}
 }
 
@@ -202,36 +215,6 @@ func (s *slots) noteLeaving(n int, ended time.Time) {
 	s.leaving[n] = ended
 }
 
-// noteShare tells once of standing by, which is nobody's fault, and once of a share that is not to be had: after two
-// leases a node that is gone would have left its slot to this one, and one that lives waits no longer than for its
-// answers. A store that does not answer neither begins an outage nor ends one.
-func (d *Dispatcher) noteShare(got store.SlotShare, now time.Time) {
-	s := &d.slots
-	if standby := got.Share == 0 && len(got.Held) == 0; standby != s.standby {
-		s.standby = standby
-		if standby {
-			d.log().Info("there are more nodes than binds: this node submits nothing over this connection until another is gone",
-				"binds", d.cfg.Connection.Binds, "nodes", got.Nodes)
-		}
-	}
-	free := got.Share == 0 || len(got.Held) > 0
-	if s.missed.IsZero() {
-		s.missed = now
-	}
-	lasted := now.Sub(s.missed)
-	switch {
-	case free && s.told:
-		d.log().Warn("a bind slot is free again and was taken", "after", lasted)
-	case !free && !s.told && lasted > 2*d.cfg.Lease+d.cfg.ResponseTimeout:
-		d.log().Warn("no bind slot is free, though one is this node's share: others do not give it back, and this one submits nothing over this connection",
-			"for", lasted, "binds", d.cfg.Connection.Binds, "nodes", got.Nodes)
-		s.told = true
-	}
-	if free {
-		s.missed, s.told = time.Time{}, false
-	}
-}
-
 // leaveSlots gives everything back, so that others take it at once. The binds have ended.
 func (d *Dispatcher) leaveSlots(ctx context.Context) error {
 	d.slots.set(time.Time{})
@@ -239,5 +222,5 @@ func (d *Dispatcher) leaveSlots(ctx context.Context) error {
 	if d.cfg.Connection.Own {
 		return nil
 	}
-	return d.cfg.Store.LeaveSlots(ctx, d.cfg.Connection.ID, d.cfg.Node)
+	return d.cfg.Store.LeaveSlots(ctx, d.cfg.Connection.ID, d.slots.holder)
 }

@@ -206,3 +206,49 @@ func TestAStopGivesTheSlotsBackBeforeItWaits(t *testing.T) {
 		t.Error("slots were asked for after they were given back")
 	}
 }
+
+// A node that finds nobody at the carrier's address lets another node try, which may have another way there. It comes back
+// later, and does not leave as long as there is no other.
+func TestANodeThatReachesNobodyStandsBack(t *testing.T) {
+	d, s, p := keeper(t)
+	at := time.Now()
+	p.far = true
+	s.share = shareOf(2, 1, 0, 1)
+	d.shareSlots(t.Context(), at)
+	d.shareSlots(t.Context(), at.Add(time.Hour))
+	d.expectHeld(t, "without another node", 0, 1)
+	p.far = false
+	d.shareSlots(t.Context(), at.Add(time.Hour))
+	p.far, s.share = true, shareOf(2, 2, 0, 1)
+	d.shareSlots(t.Context(), at.Add(2*time.Hour))
+	d.shareSlots(t.Context(), at.Add(2*time.Hour+aloneFor-1))
+	if d.expectHeld(t, "not yet long enough", 0, 1); s.countCalls("LeaveSlots") != 0 {
+		t.Error("slots were given back too soon")
+	}
+	back := at.Add(2*time.Hour + aloneFor)
+	d.shareSlots(t.Context(), back)
+	d.expectHeld(t, "standing back")
+	keeps := s.countCalls("KeepSlots")
+	if d.shareSlots(t.Context(), back.Add(standsBack-1)); s.countCalls("LeaveSlots") != 1 || s.countCalls("KeepSlots") != keeps || d.slots.valid(back) {
+		t.Error("the slots were not given back once, or are wanted still")
+	}
+	d.shareSlots(t.Context(), back.Add(standsBack))
+	d.expectHeld(t, "back again", 0, 1)
+}
+
+// Two dispatchers of a node, as there are for a moment when a connection gets other settings, are two holders: the one that
+// ends does not give back what the other has.
+//
+// covers: I9
+func TestEachDispatcherHoldsItsOwnSlots(t *testing.T) {
+	s := newMemory()
+	var holders []string
+	for range 2 {
+		d := New(config(s, newCarrier(1)))
+		d.shareSlots(t.Context(), time.Now())
+		holders = append(holders, s.holder.String())
+	}
+	if holders[0] == holders[1] {
+		t.Error("two dispatchers are one holder")
+	}
+}

@@ -189,6 +189,18 @@ func (p *Provider) Status() string {
 	return status
 }
 
+// Unreachable reports whether none of the binds that there are finds anybody who answers, as far as they can tell.
+func (p *Provider) Unreachable() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, b := range p.binds {
+		if u, tells := b.Provider.(interface{ Unreachable() bool }); !tells || !u.Unreachable() {
+			return false
+		}
+	}
+	return len(p.binds) > 0
+}
+
 // Stop implements provider.Provider.
 func (p *Provider) Stop(ctx context.Context) error {
 	p.mu.Lock()

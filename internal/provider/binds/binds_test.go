@@ -227,3 +227,42 @@ func TestNothingIsHeldBeforeTheStartAndAfterTheStop(t *testing.T) {
 		t.Error("it was started after its stop")
 	}
 }
+
+// far is a line to nobody.
+type far struct{ *line }
+
+func (far) Unreachable() bool { return true }
+
+// Nobody is reached if no bind reaches anybody; one that cannot tell may.
+func TestUnreachableIsWhatNoBindReaches(t *testing.T) {
+	x := &exchange{lines: map[int]*line{}}
+	p := binds.New(func(n int) provider.Provider {
+		if l := x.open(n).(*line); n == 9 {
+			return l
+		} else {
+			return far{l}
+		}
+	})
+	if err := p.Start(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	later := time.Now().Add(time.Hour)
+	if p.Unreachable() {
+		t.Error("without binds it is not known")
+	}
+	hold(t, p, 0, later)
+	hold(t, p, 1, later)
+	if !p.Unreachable() {
+		t.Error("two binds reach nobody")
+	}
+	hold(t, p, 9, later)
+	if p.Unreachable() {
+		t.Error("one of three cannot tell")
+	}
+	for _, l := range x.lines {
+		close(l.release)
+	}
+	if err := p.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

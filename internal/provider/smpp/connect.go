@@ -38,6 +38,7 @@ func (p *Provider) run(ctx context.Context) {
 	for step := p.cfg.BackoffMin; ctx.Err() == nil && !p.isStopping(); {
 		p.status.Store("connecting")
 		l, err := p.connect(ctx)
+		p.far.Store(err != nil && !errors.As(err, new(*bindError)))
 		if err == nil {
 			step = p.cfg.BackoffMin
 			err = p.serve(ctx, l)

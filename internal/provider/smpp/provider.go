@@ -19,6 +19,7 @@ type Provider struct {
 	session atomic.Pointer[wire.Session] // takes submissions; nil while none does
 	live    atomic.Pointer[link]         // the latest one that was bound
 	status  atomic.Value                 // string
+	far     atomic.Bool                  // the latest try found nobody who answers
 	taker   *taker
 
 	mu       sync.Mutex
@@ -145,6 +146,9 @@ func (p *Provider) Stop(ctx context.Context) error {
 	p.status.Store("stopped")
 	return err
 }
+
+// Unreachable reports whether the latest try to bind found nobody who answers. A refusal is an answer.
+func (p *Provider) Unreachable() bool { return p.far.Load() }
 
 func (p *Provider) isStopping() bool {
 	p.mu.Lock()

@@ -343,3 +343,27 @@ func (b *lockedBuffer) String() string {
 	defer b.mu.Unlock()
 	return b.text.String()
 }
+
+// A far side that refuses is there; one at whose address nobody listens is not.
+func TestUnreachableIsNoRefusal(t *testing.T) {
+	c := newCentre(t)
+	cfg := config(c.address())
+	cfg.BackoffMin, cfg.BackoffMax = 10*time.Millisecond, 10*time.Millisecond
+	p := started(t, cfg, newGate())
+	c.answer(c.accept(), wire.StatusSysErr, nil)
+	second := c.accept()
+	if p.Unreachable() {
+		t.Error("a refusal is called unreachable")
+	}
+	c.answer(second, wire.StatusOK, &wire.BindResp{SystemID: "c"})
+	if ready(t, p); p.Unreachable() {
+		t.Error("unreachable, though it is bound")
+	}
+	c.listener.Close()
+	c.conn.Close()
+	for end := time.Now().Add(10 * time.Second); !p.Unreachable(); <-time.After(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("nobody listens, and it does not tell")
+		}
+	}
+}
