@@ -41,7 +41,7 @@ func TestTheServerCrashes(t *testing.T) {
 			<-time.After(2 * time.Second) // some work is done in between
 		}
 	}()
-	w.operator.beside(func() { w.load.paced(many, rest, func() bool { return closed(over) }) }, rest, allActs...)
+	w.operator.beside(func() { w.load.paced(many, spaced, func() bool { return closed(over) }) }, rest, allActs...)
 	<-over
 	w.over = clock.FromTime(time.Now())
 	w.awaitStatus(http.StatusOK)
@@ -99,7 +99,7 @@ func TestFailoverToAStandbyThatFollows(t *testing.T) {
 		way.lead(standby.address())
 		<-time.After(4 * time.Second)
 	}()
-	w.operator.beside(func() { w.load.paced(many, rest, func() bool { return closed(over) }) }, rest, allActs...)
+	w.operator.beside(func() { w.load.paced(many, spaced, func() bool { return closed(over) }) }, rest, allActs...)
 	<-over
 	w.over = clock.FromTime(time.Now())
 	w.awaitStatus(http.StatusOK) // nobody has released anything

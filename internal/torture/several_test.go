@@ -344,7 +344,7 @@ func TestKillsOfOneOfThree(t *testing.T) {
 				}
 			}()
 			w.operator.beside(func() {
-				w.load.paced(many, rest, func() bool { return closed(over) })
+				w.load.paced(many, spaced, func() bool { return closed(over) })
 			}, rest, allActs...)
 			<-over
 			w.over = clock.FromTime(time.Now())
@@ -360,8 +360,13 @@ func TestKillsOfOneOfThree(t *testing.T) {
 	}
 }
 
-// many is more intents than a test of several gateways comes to.
-const many = 4000
+const (
+	// many is more intents than a test of several gateways comes to.
+	many = 4000
+	// spaced is how long a client rests after each intent where faults go on for minutes: a number that is used again is one
+	// more that a receipt may be about, and then a person cannot tell.
+	spaced = time.Second
+)
 
 func (w *world) chosen(n int) int {
 	w.load.mu.Lock()

@@ -61,7 +61,8 @@ func (f *findings) touches(h *History, r *store.LoggedReceipt) {
 	applied := 0
 	for _, e := range h.find().effects[r.ID] {
 		if about.ask == nil || h.find().asked[e.message] != about.ask {
-			f.add("%s touched %s, which it is not about", r.ID, e.message.ID)
+			f.add("%s touched %s (event %s), which it is not about: it reports a message to %s, and that is one to %s", r.ID, e.message.ID, e.kind,
+				about.Destination, e.message.Destination)
 		}
 		if e.kind == evidence.EventReceipt {
 			applied++
