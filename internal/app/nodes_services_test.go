@@ -3,8 +3,10 @@
 package app_test
 
 import (
+	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"testing"
 	"time"
 
@@ -49,7 +51,11 @@ func TestBindsAreSharedByNodes(t *testing.T) {
 		return one.counted(`einmal_bind_slots{connection="carrier"}`, "2") && two.counted(`einmal_bind_slots{connection="carrier"}`, "1") && centre.Bound("einmal") == 3
 	})
 	for _, g := range []*gateway{one, two} {
-		g.await(g.post(alert(g.Addr(), "+12025550100")).at("message.id"), "delivered")
+		id := g.post(alert(g.Addr(), "+12025550100")).at("message.id")
+		g.await(id, "delivered")
+		if r := g.call(http.MethodGet, "/v1/messages/"+id+"/timeline", nil); !regexp.MustCompile(`"bind":"carrier/[123]"`).MatchString(r.Raw) {
+			t.Errorf("the timeline does not say over which bind it left: %s", r.Raw)
+		}
 	}
 	one.stop()
 	left := time.Now()

@@ -68,6 +68,7 @@ type Outcome struct {
 	Code       string // the provider's raw status, such as "0x00000058"; empty if there was none
 	CodeName   string // its name, such as "ESME_RTHROTTLED"
 	Detail     string // in plain words, without numbers or text of the message
+	Bind       string // over which of the connection's binds bytes left; "": over none, or there is one
 	// PauseConnection asks for a pause of the whole connection with an alarm: the account or the bind is
 	// wrong, and other messages would fare no better.
 	PauseConnection bool

@@ -224,7 +224,7 @@ func (c *Case) receiptTimeEnded(now clock.Micros) error {
 
 func answerDetail(e Evidence) map[string]string {
 	d := map[string]string{"outcome": e.Outcome.String()}
-	for k, v := range map[string]string{"code": e.Code, "name": e.CodeName, "detail": e.Detail, "external_id": string(e.ExternalID)} {
+	for k, v := range map[string]string{"code": e.Code, "name": e.CodeName, "detail": e.Detail, "bind": e.Bind, "external_id": string(e.ExternalID)} {
 		if v != "" {
 			d[k] = v
 		}

@@ -41,6 +41,7 @@ type Evidence struct {
 	Code       string
 	CodeName   string
 	Detail     string
+	Bind       string // over which of the connection's binds it left, where there are several
 	Late       bool
 	GiveUp     bool // with OutcomeNotSent: no attempt can ever succeed, the message has failed
 	// Hold is how long the worker keeps its claim on a long message, to go on with the parts that are left; 0: it

@@ -94,7 +94,7 @@ func eventLine(e *evidence.Event, s *story) TimelineView {
 		At: at(e.At), Kind: string(e.Kind), N: int(e.N), From: orNull(e.From.String()), State: orNull(e.To.String()),
 		Attempt: int(e.Attempt), Part: int(e.Part), Receipt: orNull(e.Receipt.String()), Summary: s.sentence(e),
 		Outcome: e.Detail["outcome"], Code: e.Detail["code"], CodeName: e.Detail["name"],
-		ExternalID: externalID([]byte(e.Detail["external_id"])), Detail: e.Detail["detail"],
+		ExternalID: externalID([]byte(e.Detail["external_id"])), Detail: e.Detail["detail"], Bind: e.Detail["bind"],
 		Match: e.Detail["match"], Status: e.Detail["status"], Reported: e.Detail["state"], ErrorCode: e.Detail["error_code"],
 		By: e.Detail["by"], Reason: e.Detail["reason"],
 		place: place{int64(e.At), rankEvent, fmt.Sprintf("%010d", e.N)},

@@ -51,6 +51,7 @@ type TimelineView struct {
 
 	Exception *string `json:"exception,omitempty"`
 	Detail    string  `json:"detail,omitempty"`
+	Bind      string  `json:"bind,omitempty" doc:"Over which bind an attempt left, where the connection has several."`
 
 	place place
 }

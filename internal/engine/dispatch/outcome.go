@@ -36,7 +36,7 @@ func (d *Dispatcher) outcomeNews(o store.Opened, out provider.Outcome) store.New
 		Evidence: evidence.Evidence{
 			Kind: evidence.Outcome, Message: o.Message, Attempt: o.Attempt, Part: o.Part,
 			Outcome: outcomes[out.Kind], ExternalID: out.ExternalID,
-			Code: out.Code, CodeName: out.CodeName, Detail: out.Detail, Late: out.Late, GiveUp: hopeless(out.Code),
+			Code: out.Code, CodeName: out.CodeName, Detail: out.Detail, Bind: out.Bind, Late: out.Late, GiveUp: hopeless(out.Code),
 		},
 		IDSpace:    d.cfg.Connection.IDSpace,
 		Connection: d.cfg.Connection.ID,

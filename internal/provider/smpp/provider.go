@@ -98,7 +98,11 @@ func inTime(sub provider.Submission, now time.Time) error {
 func wireWritten() { chaos.At(chaos.WireWritten) }
 
 func (p *Provider) report(s *wire.Session, r wire.Result, report provider.Report) {
-	report(p.outcomeOf(r))
+	o := p.outcomeOf(r)
+	if r.Written && p.cfg.Bind != p.cfg.Name {
+		o.Bind = p.cfg.Bind
+	}
+	report(o)
 	if r.PDU != nil && r.PDU.Status == wire.StatusInvBindStatus {
 		s.Hangup() // the other side does not hold this session for bound: a new bind is the only way on
 	}

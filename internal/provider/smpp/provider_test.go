@@ -367,3 +367,27 @@ func TestUnreachableIsNoRefusal(t *testing.T) {
 		}
 	}
 }
+
+// Of several binds an outcome says over which its bytes left; one that was not written left over none.
+//
+// covers: R15
+func TestAnOutcomeNamesItsBind(t *testing.T) {
+	s, _ := smsc(t, simulator.Config{})
+	for name, want := range map[string]string{"": "", "simulated/2": "simulated/2"} {
+		cfg := config(s.Addr())
+		cfg.Bind = name
+		p := started(t, cfg, newGate())
+		ready(t, p)
+		got := make(chan provider.Outcome, 2)
+		p.Submit(message, func(o provider.Outcome) { got <- o })
+		if o := <-got; o.Kind != provider.Accepted || o.Bind != want {
+			t.Errorf("bind %q: %v over %q", name, o.Kind, o.Bind)
+		}
+		late := message
+		late.Deadline = time.Now()
+		p.Submit(late, func(o provider.Outcome) { got <- o })
+		if o := <-got; o.Bind != "" {
+			t.Errorf("what was not sent left over %q", o.Bind)
+		}
+	}
+}
