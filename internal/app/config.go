@@ -178,8 +178,12 @@ func (c Config) check() error {
 		}
 	}
 	for _, name := range c.names() {
-		if err := c.checkConnection(name, c.Connections[name]); err != nil {
+		k := c.Connections[name]
+		if err := c.checkConnection(name, k); err != nil {
 			return err
+		}
+		if _, err := k.read(); err != nil {
+			return fmt.Errorf("connections.%s: %w", name, err)
 		}
 	}
 	return c.checkRouting()

@@ -163,17 +163,42 @@ func (k Connection) checkSMPP() error {
 	if err := k.TLS.check(); err != nil {
 		return fmt.Errorf("tls.%w", err)
 	}
-	for _, s := range []struct {
-		name, value string
-		most        int // octets, SMPP 3.4 section 4.1.1
-	}{{"system_id", k.SystemID, 15}, {"password", k.Password, 8}, {"system_type", k.SystemType, 12}} {
-		value, err := resolve(s.value)
-		if err != nil {
-			return fmt.Errorf("%s: %w", s.name, err)
-		}
-		if len(value) > s.most {
-			return fmt.Errorf("%s: at most %d octets, as SMPP has it", s.name, s.most)
+	for _, s := range k.credentials() {
+		if err := s.check(s.value); err != nil && !isReference(s.value) {
+			return err
 		}
 	}
 	return nil
+}
+
+// credential is a text of a bind, or a reference to one.
+type credential struct {
+	name, value string
+	most        int // octets, SMPP 3.4 section 4.1.1
+}
+
+func (k Connection) credentials() []credential {
+	return []credential{{"system_id", k.SystemID, 15}, {"password", k.Password, 8}, {"system_type", k.SystemType, 12}}
+}
+
+func (c credential) check(value string) error {
+	if len(value) > c.most {
+		return fmt.Errorf("%s: at most %d octets, as SMPP has it", c.name, c.most)
+	}
+	return nil
+}
+
+// read follows the references.
+func (k Connection) read() (values []string, err error) {
+	for _, c := range k.credentials() {
+		value, err := resolve(c.value)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", c.name, err)
+		}
+		if err := c.check(value); err != nil {
+			return nil, err
+		}
+		values = append(values, value)
+	}
+	return values, nil
 }

@@ -68,6 +68,9 @@ func (a *App) declare(ctx context.Context, name string, cfg Connection) (*line, 
 // start opens a line's ends and lets messages leave. A simulated message centre that an earlier run of the line has
 // left goes on, with what it has not delivered yet; one that was started is returned with an error, too.
 func (a *App) start(ctx context.Context, l *line, centre *simulator.Server) (r *running, err error) {
+	if err := l.cfg.check(); err != nil { // what another node has taken may be wrong here: files differ
+		return nil, err
+	}
 	carrier, err := l.cfg.carrier()
 	if err != nil {
 		return nil, err
@@ -91,10 +94,10 @@ func (a *App) start(ctx context.Context, l *line, centre *simulator.Server) (r *
 	return r, nil
 }
 
-// carrier is the provider's configuration, but for its name and its credentials.
+// carrier is the provider's configuration, but for its name and what it binds as.
 func (k Connection) carrier() (c smpp.Config, err error) {
 	c = smpp.Config{
-		Address: k.Address, TLS: k.TLS.on(), SystemType: k.SystemType, Window: int(k.Window), SeparateBinds: k.SeparateBinds,
+		Address: k.Address, TLS: k.TLS.on(), Window: int(k.Window), SeparateBinds: k.SeparateBinds,
 		ResponseTimeout: time.Duration(k.ResponseTimeout), EnquireLink: time.Duration(k.EnquireLink),
 	}
 	if c.TLSConfig, err = k.TLS.Client(); err != nil {
@@ -110,14 +113,12 @@ func (k Connection) carrier() (c smpp.Config, err error) {
 	return c, err
 }
 
-func credentials(to *smpp.Config, k Connection) (err error) {
-	if to.SystemID, err = resolve(k.SystemID); err != nil {
-		return fmt.Errorf("system_id: %w", err)
+func credentials(to *smpp.Config, k Connection) error {
+	values, err := k.read()
+	if err == nil {
+		to.SystemID, to.Password, to.SystemType = values[0], values[1], values[2]
 	}
-	if to.Password, err = resolve(k.Password); err != nil {
-		return fmt.Errorf("password: %w", err)
-	}
-	return nil
+	return err
 }
 
 // openCentre starts the built-in message centre and points the connection at it.

@@ -3,11 +3,11 @@ package app_test
 import (
 	"net/http"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/einmal/einmal/internal/app"
-	"github.com/einmal/einmal/internal/provider/simulator"
 )
 
 // simulated is a connection to a simulator with a ledger of its own.
@@ -33,15 +33,7 @@ func withLines(t *testing.T, c app.Config, routes []app.Route, names ...string) 
 // took lists the destinations that a line's simulator accepted.
 func (g *gateway) took(name string) map[string]int {
 	g.t.Helper()
-	entries, err := simulator.ReadLedger(g.cfg.Connections[name].Ledger)
-	must(g.t, err)
-	took := map[string]int{}
-	for _, e := range entries {
-		if e.Outcome == simulator.Accepted {
-			took[e.Destination]++
-		}
-	}
-	return took
+	return acceptedIn(g.t, g.cfg.Connections[name].Ledger)
 }
 
 // Each message leaves over the connection of the first route that fits it, once, and names it. A repeat is answered with
@@ -74,6 +66,41 @@ func TestRoutes(t *testing.T) {
 			if got := g.took(over)[to[1:]]; got != 1 {
 				t.Errorf("%s: accepted %d times over %s", to, got, over)
 			}
+		}
+	})
+}
+
+// Receipts come back over whichever bind of the carrier: two connections that share an id space know each other's
+// message ids, and one that does not keeps to its own.
+//
+// covers: R4, I13
+func TestReceiptsOverTheOtherConnection(t *testing.T) {
+	onEveryStore(t, func(t *testing.T, c app.Config) {
+		centres, all := map[string]*centre{}, map[string]app.Connection{}
+		for _, name := range []string{"a", "b", "stranger"} {
+			centres[name] = newCentre(t, &c, func(k *app.Connection) {
+				if name == "b" {
+					k.IDSpace = "a"
+				}
+			})
+			all[name] = c.Connections["carrier"]
+		}
+		c.Connections, c.Receipts.Grace = all, app.Duration(3*time.Second)
+		c.Routes = []app.Route{{Use: []string{"a", "b", "stranger"}}}
+		g := start(t, c)
+		for _, name := range []string{"a", "b", "stranger"} {
+			g.becomes(name, "bound")
+		}
+		first, submit := g.sent(centres["a"], "+12025550100", "ID-1")
+		centres["b"].receipt(submit, says("ID-1", "DELIVRD"))
+		g.await(first, "delivered")
+		second, submit := g.sent(centres["a"], "+12025550101", "ID-2")
+		centres["stranger"].receipt(submit, says("ID-2", "DELIVRD"))
+		g.until("an exception about the stranger's receipt", func() bool {
+			return strings.Contains(g.call("GET", "/v1/exceptions?connection=stranger&state=open", nil).Raw, "unmatched")
+		})
+		if m := g.message(second); m.at("state") != "accepted" {
+			t.Errorf("by a receipt of another carrier it is %s", m.at("state"))
 		}
 	})
 }

@@ -24,16 +24,11 @@ func (c Config) names() []string {
 	})
 }
 
-// declareLines makes the lines of the configuration known. Nothing runs yet. What could not be started is said now,
-// while nothing else runs either.
+// declareLines makes the lines of the configuration known. Nothing runs yet.
 func (a *App) declareLines(ctx context.Context) error {
 	var all []*line
 	for _, name := range a.cfg.names() {
 		l, err := a.declare(ctx, name, a.cfg.Connections[name])
-		if err == nil && !l.simulated() {
-			carrier, _ := l.cfg.carrier() // declare has read it
-			err = credentials(&carrier, l.cfg)
-		}
 		if err != nil {
 			return err
 		}

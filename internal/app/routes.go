@@ -37,7 +37,7 @@ func checkRoutes(all []Route, known func(name string) bool) error {
 	}
 	for i, r := range all {
 		if err := r.check(known); err != nil {
-			return fmt.Errorf("rule %d: %w", i+1, err)
+			return fmt.Errorf("%s: %w", ruleWords(i), err)
 		}
 		if last := i == len(all)-1; r.fitsAll() && !last {
 			return fmt.Errorf("rule %d fits every message, and rule %d is never reached: put it last", i+1, i+2)
@@ -47,6 +47,8 @@ func checkRoutes(all []Route, known func(name string) bool) error {
 	}
 	return nil
 }
+
+func ruleWords(i int) string { return fmt.Sprintf("rule %d", i+1) }
 
 func (r Route) fitsAll() bool { return r.Purpose+r.Tenant+r.Prefix+r.Sender == "" }
 

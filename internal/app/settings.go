@@ -7,11 +7,10 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml"
-
-	"github.com/einmal/einmal/internal/ground/settings"
 )
 
-// checkConnection finds what cannot work of one connection, with what would be right.
+// checkConnection finds what cannot work of one connection, with what would be right. Which references this node can
+// follow is another question: see Connection.read.
 func (c Config) checkConnection(name string, k Connection) error {
 	if !connectionName.MatchString(name) {
 		return fmt.Errorf("connections: %q is no name: write letters, digits and the signs _ - . without spaces, at most 64", name)
@@ -19,6 +18,11 @@ func (c Config) checkConnection(name string, k Connection) error {
 	if err := k.check(); err != nil {
 		return fmt.Errorf("connections.%s: %w", name, err)
 	}
+	return c.checkGrace(name, k)
+}
+
+// checkGrace finds receipts that would be given up before their answers are.
+func (c Config) checkGrace(name string, k Connection) error {
 	if c.Receipts.Grace <= k.ResponseTimeout {
 		return fmt.Errorf("receipts.grace: longer than connections.%s.response_timeout (%s), or a receipt is given up before its answer is",
 			name, time.Duration(k.ResponseTimeout))
@@ -39,14 +43,7 @@ func readSettings(text []byte) (k Connection, err error) {
 	if err := yaml.UnmarshalWithOptions(text, &k, yaml.Strict()); err != nil {
 		return k, errors.New(yaml.FormatError(err, false, false))
 	}
-	k = k.withDefaults()
-	if err := settings.Check(&k); err != nil {
-		return k, err
-	}
-	if err := k.refuseLiterals(); err != nil {
-		return k, err
-	}
-	return k, k.check()
+	return k.withDefaults(), nil
 }
 
 // refuseLiterals keeps secrets out of the store, and what writes files of this machine out of the API's reach.

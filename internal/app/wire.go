@@ -95,7 +95,7 @@ func (a *App) apiConfig() api.Config {
 		Store: a.store, Outbound: a.outbound, Watch: a.hub, Contents: contents{a.store, outbound.NewContents(a.sealer)}, Identity: a.identity, Certificates: newClients(a.cfg.Listen.Clients),
 		Clock: nodeClock(), Ready: a.Ready, Simulated: a.lines.simulated, Phones: a.lines.phones, Installation: a.tenant,
 		Resolver: receipt.NewResolver(receipt.ResolverConfig{Store: a.store, Rules: a.rules(), Again: a.again(), Committed: a.swept}),
-		Restore:  a.restore, Held: a.store.Held, Changed: a.changed,
+		Restore:  a.restore, Held: a.store.Held, Changed: a.changed, Connections: administration{a},
 		DeliveredMeans: a.lines.means,
 		Metrics:        a.metrics, Log: a.log,
 	}

@@ -28,7 +28,7 @@ func subjectOf(ctx context.Context) ident.Partition {
 }
 
 // errOperator hides from tenants what belongs to those who run the installation.
-var errOperator = fault.New(fault.NotFound, "tenants belong to the installation: a key of its own tenant is needed")
+var errOperator = fault.New(fault.NotFound, "this belongs to the installation: a key of its own tenant is needed")
 
 // operator lets keys of the installation's own tenant through, and finds the tenant that the path names.
 func (a *API) operator(ctx huma.Context, next func(huma.Context)) {

@@ -30,9 +30,10 @@ type Config struct {
 	Contents Contents
 	Restore  Restore
 	// Held says that the store went back in time and waits for its release. It asks nobody.
-	Held     func() bool
-	Resolver Resolver
-	Identity *secret.Identity
+	Held        func() bool
+	Resolver    Resolver
+	Connections Connections
+	Identity    *secret.Identity
 	// Certificates are the clients' that stand for keys; nil: there are none.
 	Certificates Certificates
 	Clock        clock.Clock // ages looked-up keys, and nothing else

@@ -341,7 +341,7 @@ func newWorld(t *testing.T) *world {
 	w.api = New(Config{
 		Store: w.store, Outbound: w.outbound, Watch: w.watch, Contents: fakeContents{}, Identity: identity, Clock: w.clock,
 		Ready: func(context.Context) error { return w.notReady }, Simulated: func(int64) bool { return true }, Phones: func() provider.Phones { return w.phones }, DeliveredMeans: func(int64) string { return "" }, Installation: tenantA,
-		Restore: w.restore, Held: w.restore.held.Load,
+		Restore: w.restore, Held: w.restore.held.Load, Connections: &fakeConnections{},
 		Resolver: w.resolver,
 		Changed:  func(context.Context) {}, Metrics: telemetry.NewMetrics(), Log: telemetry.NewLogger(w.log, telemetry.JSON, slog.LevelDebug),
 	})

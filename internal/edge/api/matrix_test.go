@@ -60,6 +60,9 @@ var routeCases = map[string]routeCase{
 	"POST /v1/policies":        {about: ofOperator, body: `{"source":"policy: mine"}`, ok: 400},
 	"GET /v1/handset/{number}": {about: ofOperator}, "POST /v1/handset/{number}/reply": {about: ofOperator, body: bodies["POST /v1/handset/{number}/reply"]},
 	"GET /v1/stops": {}, "POST /v1/stops": {body: bodies["POST /v1/stops"]}, "DELETE /v1/stops/{id}": {about: ofOne, body: bodies["DELETE /v1/stops/{id}"]},
+	"GET /v1/connections": {about: ofOperator}, "POST /v1/connections": {about: ofOperator, body: bodies["POST /v1/connections"], ok: 201},
+	"GET /v1/connections/{id}": {about: ofOperator}, "PATCH /v1/connections/{id}": {about: ofOperator, body: bodies["PATCH /v1/connections/{id}"]},
+	"DELETE /v1/connections/{id}": {about: ofOperator}, "GET /v1/routes": {about: ofOperator}, "PUT /v1/routes": {about: ofOperator, body: bodies["PUT /v1/routes"]},
 	"GET /v1/restored": {about: ofOperator}, "POST /v1/restored": {about: ofOperator, body: bodies["POST /v1/restored"], ok: 409},
 	"GET /v1/tenants": {about: ofOperator}, "POST /v1/tenants": {about: ofOperator, body: `{"name":"NAME"}`, ok: 201},
 	"GET /v1/tenants/{tenant}":                     {about: ofOperator},
@@ -136,8 +139,11 @@ func (h *house) fill(text string) string {
 func (m *matrix) at(r Route, place, of *household) string {
 	kind := strings.Split(strings.Replace(r.Path, "/tenants/{tenant}", "", 1)+"/", "/")[2]
 	id := of.ids()[kind]
-	if kind == "policies" {
+	switch kind {
+	case "policies":
 		id = "builtin@1"
+	case "connections":
+		id = "carrier"
 	}
 	return strings.NewReplacer("{tenant}", place.name, "{id}", id, "{sender}", of.sender, "{number}", number).Replace(r.Path)
 }

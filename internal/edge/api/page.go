@@ -67,6 +67,9 @@ func (d *decoder) moment(parameter, value string) clock.Micros {
 }
 
 // stamp writes a point in time (RFC 3339, UTC); nil for none.
+// Stamp gives a moment as it is shown; nil: there was none.
+func Stamp(t clock.Micros) *string { return stamp(t) }
+
 func stamp(t clock.Micros) *string {
 	if t == 0 {
 		return nil

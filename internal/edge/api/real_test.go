@@ -70,7 +70,7 @@ func newHouse(t *testing.T) *house {
 	h.api = New(Config{
 		Store: st, Outbound: service, Contents: opener{outbound.NewContents(sealer)}, Identity: identity, Clock: h.clock,
 		Ready: st.Ping, Simulated: func(int64) bool { return true }, DeliveredMeans: func(int64) string { return "" }, Phones: func() provider.Phones { return phones }, Installation: installation,
-		Restore: restore.New(restore.Config{Store: st, Log: discard}), Held: st.Held, Changed: func(context.Context) {}, Metrics: telemetry.NewMetrics(), Log: discard,
+		Restore: restore.New(restore.Config{Store: st, Log: discard}), Held: st.Held, Changed: func(context.Context) {}, Connections: &fakeConnections{}, Metrics: telemetry.NewMetrics(), Log: discard,
 		Resolver: receipt.NewResolver(receipt.ResolverConfig{Store: st, Rules: rules, Again: receipt.Again{Sealer: sealer, Readers: func(int64) provider.Reader { return nil }}}),
 	})
 	return h
