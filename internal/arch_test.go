@@ -27,8 +27,10 @@ type floor struct {
 var floors = []floor{
 	{"cmd/einmal", []string{"internal/cli"},
 		"main hands over and does nothing else, so that tests can run the whole program in their own process"},
-	{"internal/cli", []string{"internal/app", "internal/bench", "internal/demo", "internal/edge/api/...", "internal/store", "internal/provider/simulator", "internal/domain/...", "internal/smpp", "internal/ground/..."},
+	{"internal/cli", []string{"internal/app", "internal/bench", "internal/demo", "internal/doctor", "internal/edge/api/...", "internal/store", "internal/provider/simulator", "internal/domain/...", "internal/smpp", "internal/ground/..."},
 		"commands start a gateway through app, talk to a running one in the API's words, and run the simulated SMSC by itself; they never reach into a flow or an adapter"},
+	{"internal/doctor", []string{"internal/app", "internal/store/...", "internal/ground/..."},
+		"the doctor looks at what a gateway stands on, with the gateway's own configuration and without starting one; it stands beside the command line, which alone knows it"},
 	{"internal/torture/...", []string{"internal/store/...", "internal/provider/simulator", "internal/domain/...", "internal/ground/..."},
 		"failure tests drive the program from outside and read its store and its message centre's ledger afterwards; nothing of the program knows them"},
 	{"internal/interop", []string{},

@@ -8,6 +8,20 @@ import (
 	"syscall"
 )
 
+// FolderInUse reports whether a gateway works on a data folder.
+func FolderInUse(dir string) (bool, error) {
+	f, err := os.Open(filepath.Join(dir, "lock"))
+	if err != nil {
+		return false, err
+	}
+	err = syscall.Flock(int(f.Fd()), syscall.LOCK_SH|syscall.LOCK_NB) // given back with the file, at once
+	used := errors.Is(err, syscall.EWOULDBLOCK)
+	if used {
+		err = nil
+	}
+	return used, errors.Join(err, f.Close())
+}
+
 // lockFolder makes the data folder and keeps every other process out of it as long as this one lives: two
 // writers on one embedded store, or two nodes with one name, would each believe to be alone (X1).
 func lockFolder(dir string) (*os.File, error) {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/einmal/einmal/internal/ground/secret"
 	"github.com/einmal/einmal/internal/store"
 	"github.com/einmal/einmal/internal/store/mark"
 )
@@ -20,7 +21,7 @@ import (
 // can be used. A place that cannot be written is passed over; a mark that is damaged or in use is not.
 func openMark(c Config, installation string) (*mark.File, string, error) {
 	var unusable []error
-	for _, path := range markPlaces(c, installation) {
+	for _, path := range c.MarkPlaces(installation) {
 		m, err := mark.Open(path, installation)
 		if err == nil || !unwritable(err) {
 			return m, path, err
@@ -34,14 +35,14 @@ func unwritable(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.EROFS) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// markPlaces lists where the mark may be, the best place first.
+// MarkPlaces lists where the mark may be, the best place first.
 //
 // A server is nowhere near the data folder, and that is beside it. The embedded store is in the data folder, so its
 // mark is in the user's folder of states, by installation: a copy that is put back under another name is noticed,
 // and a data folder that is thrown away and made anew, with new keys, is another installation. A data folder among
 // the temporary files has its mark beside it, to be thrown away together. Where nothing else can be written the mark
 // is in the data folder, and notices what is put back of the store alone.
-func markPlaces(c Config, installation string) []string {
+func (c Config) MarkPlaces(installation string) []string {
 	inside := filepath.Join(c.Data, "einmal"+mark.Suffix)
 	if c.Mark != "" {
 		return []string{c.Mark}
@@ -115,13 +116,18 @@ func OpenWatched(ctx context.Context, c Config, log *slog.Logger) (store.Store, 
 	return w, nil
 }
 
+// Installation is the name by which marks know the installation that an identity key is of.
+func Installation(id *secret.Identity) string {
+	const shown = 16 // of the check value's digits
+	return id.Check()[:shown]
+}
+
 // orphan is why traffic waits at a store that is new where its keys are not.
 const orphan = "it is empty, and its keys are not new: its own store is missing. Put that back, or begin anew with  einmal restored"
 
 // watch compares the store with its mark before anything else is written to it.
 func (a *App) watch(ctx context.Context, orphaned bool) (err error) {
-	const shown = 16 // of the check value's digits
-	if a.mark, a.markPath, err = openMark(a.cfg, a.identity.Check()[:shown]); err != nil {
+	if a.mark, a.markPath, err = openMark(a.cfg, Installation(a.identity)); err != nil {
 		return err
 	}
 	if orphaned {

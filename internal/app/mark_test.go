@@ -34,16 +34,16 @@ func TestWhereTheMarkIs(t *testing.T) {
 		filepath.Join(data, "einmal.mark"):            {Data: data, Store: "postgres://h/d"},
 		filepath.Join(os.TempDir(), "data.mark"):      {Data: filepath.Join(os.TempDir(), "data"), Store: storeSQLite},
 	} {
-		if got := markPlaces(c, "inst")[0]; got != want {
+		if got := c.MarkPlaces("inst")[0]; got != want {
 			t.Errorf("%+v: %s, want %s", c, got, want)
 		}
 	}
-	if got := markPlaces(Config{Data: filepath.Dir(states), Store: storeSQLite}, "inst")[0]; within(got, filepath.Dir(states)) {
+	if got := (Config{Data: filepath.Dir(states), Store: storeSQLite}).MarkPlaces("inst")[0]; within(got, filepath.Dir(states)) {
 		t.Errorf("the mark is in the data folder: %s", got)
 	}
 	t.Setenv("XDG_STATE_HOME", "")
 	t.Setenv("HOME", "")
-	if got := markPlaces(Config{Data: data, Store: storeSQLite}, "inst")[0]; got != data+".mark" {
+	if got := (Config{Data: data, Store: storeSQLite}).MarkPlaces("inst")[0]; got != data+".mark" {
 		t.Errorf("without a home: %s", got)
 	}
 }

@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"path/filepath"
 
@@ -45,6 +46,14 @@ func Migrate(ctx context.Context, c Config, log *slog.Logger) error {
 		return err
 	}
 	return s.Close()
+}
+
+// Backup copies the embedded store to a file, also while a gateway works on it.
+func (c Config) Backup(ctx context.Context, to string) error {
+	if c.Store != storeSQLite {
+		return errors.New("the store is on PostgreSQL, whose own tools copy it: pg_dump --format=custom, or pg_basebackup (docs/restore.md)")
+	}
+	return sqlite.Backup(ctx, filepath.Join(c.Data, StoreFile), to)
 }
 
 // GCPercent lets a gateway's heap grow to four times what lives before it is collected, where Go's default is twice.

@@ -1,5 +1,5 @@
 // Package cli is the command line. Commands that ask or change something talk to a running gateway through its
-// API, as any client would; serve, migrate and config hand over to internal/app; smsc runs the simulated SMSC.
+// API, as any client would; serve, migrate, backup, doctor and config hand over to internal/app; smsc runs the simulated SMSC.
 //
 // Output is for people, with colours on a terminal only (and never with NO_COLOR set), or for machines with
 // --json. Errors go to stderr and say what to run next. Exit codes:
@@ -70,6 +70,9 @@ type commands struct {
 	Stops      stopsCmd      `cmd:"" help:"List emergency stops."`
 	Restored   restoredCmd   `cmd:"" help:"After a restore of the store: show what is in doubt, and let traffic go on."`
 	Requeue    requeueCmd    `cmd:"" help:"Send a message that a restore left unknown, and that certainly was not sent."`
+	Doctor     doctorCmd     `cmd:"" help:"Look at store, keys, mark, disk, clock, certificates, binds and variables, and say what to run next. Ends with 0 (all is well), 1 (warnings) or 2 (something does not work)."`
+	Health     healthCmd     `cmd:"" help:"Ask the gateway of this configuration whether it is ready, for probes: ends with 0 or 1."`
+	Backup     backupCmd     `cmd:"" help:"Copy the embedded store to a file, also while the gateway runs."`
 	Migrate    migrateCmd    `cmd:"" help:"Bring a store's schema to this release."`
 	Config     configCmd     `cmd:"" help:"Show the configuration in force, secrets masked."`
 	Chaos      chaosCmd      `cmd:"" help:"Failure tests (builds with -tags chaos)."`
@@ -134,6 +137,9 @@ func (f *failure) Error() string { return f.text }
 
 // fail reports an error and returns its exit code.
 func (e *Env) fail(err error) int {
+	if w := worst(0); errors.As(err, &w) {
+		return int(w)
+	}
 	f := &failure{code: exitFailed, text: err.Error()}
 	errors.As(err, &f)
 	_, _ = fmt.Fprintln(e.Stderr, "einmal: "+f.text)

@@ -196,3 +196,15 @@ func (r *record) mark() store.Mark {
 
 // Close gives the mark up.
 func (m *File) Close() error { return m.f.Close() }
+
+// Seen is what a mark says to whoever only looks at it.
+type Seen struct {
+	Installation string
+	At           time.Time // of the last commit that it follows
+}
+
+// Look reads a mark without taking it: its node may be at work.
+func Look(path string) (Seen, error) {
+	r, err := readFile(path)
+	return Seen{r.Installation, r.At}, err
+}

@@ -1,0 +1,34 @@
+package doctor
+
+import "context"
+
+// lateSeconds is longer than a node that keeps up lets a delivery wait that is due.
+const lateSeconds = 60
+
+// deliveries looks at what waits for somebody: a gateway that runs counts it.
+func (e *examination) deliveries(context.Context) {
+	if e.gateway == nil {
+		e.say("work", Warn, "einmal serve", "no gateway was asked: whether traffic waits, and what waits for a person, is not known")
+		return
+	}
+	quiet := true
+	for _, one := range []struct {
+		metric     string
+		most       float64 // that is no reason to say something
+		next, text string
+		level      Level
+	}{
+		{"einmal_traffic_held", 0, "einmal restored", "traffic waits: the store went back in time", Fail},
+		{"einmal_exceptions_open", 0, "einmal exceptions", "exceptions that wait for a person", Warn},
+		{`einmal_webhook_tries_total{result="dead"}`, 0, "see which endpoints fail, mend them, and have the deliveries made again", "deliveries to webhooks that were given up", Warn},
+		{"einmal_webhook_overdue_seconds", lateSeconds, "see whether the node is overloaded", "deliveries to webhooks wait longer than they should", Warn},
+	} {
+		if v, known := e.gateway.metrics[one.metric]; known && v > one.most {
+			quiet = false
+			e.say("work", one.level, one.next, "%s (%.0f)", one.text, v)
+		}
+	}
+	if quiet {
+		e.ok("work", "traffic flows, and nothing waits for a person")
+	}
+}
