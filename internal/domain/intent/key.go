@@ -13,9 +13,14 @@ const keyVersion = 1
 // KeyForm is the clear form of a request's intent key: length-prefixed, so that no two different lists of
 // parts give the same bytes. Tenant, purpose and destination are part of every key (D1). The names of the
 // parts are in it: a policy that changes its list of parts makes other keys, one that reorders it does not. The
-// text's fingerprint must be there before, for a key that has the text among its parts.
+// text's fingerprint must be there before, for a key that has the text among its parts. What is simulated has keys of its
+// own: a test never holds back the message that somebody is to get, nor is a test answered with that.
 func KeyForm(p policy.Purpose, r *Request) []byte {
-	f := newForm("intent")
+	label := "intent"
+	if r.Simulated {
+		label = "simulated intent"
+	}
+	f := newForm(label)
 	f.number(uint64(r.Tenant))
 	f.text(p.Name)
 	f.text(r.To.E164())
@@ -71,6 +76,9 @@ func IdempotencyForm(tenant uint64, operation, key string) []byte {
 	f.text(key)
 	return f.bytes
 }
+
+// Simulated is an operation as test keys ask for it: their idempotency keys are not those of other keys.
+func Simulated(operation string) string { return operation + ".simulated" }
 
 // Missing lists the parts of the purpose's key that the request does not have.
 func Missing(p policy.Purpose, r *Request) []policy.KeyPart {

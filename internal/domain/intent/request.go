@@ -46,6 +46,7 @@ type Request struct {
 	Template      Template
 	CorrelationID string
 	Connection    int64 // immutable number of the connection that was chosen for it
+	Simulated     bool  // a test key asks: it reaches no phone, and is no message like one that does
 
 	Keys        Keys
 	TextKey     Key

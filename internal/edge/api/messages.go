@@ -8,6 +8,7 @@ import (
 	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/domain/phone"
 	"github.com/einmal/einmal/internal/domain/request"
+	"github.com/einmal/einmal/internal/domain/tenant"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/fault"
 	"github.com/einmal/einmal/internal/ground/ident"
@@ -32,7 +33,7 @@ type messagesIn struct {
 func (a *API) listMessages(ctx context.Context, in *messagesIn) (List[MessageView], error) {
 	who := principalOf(ctx)
 	d, k := &decoder{}, a.knowledge()
-	f, p := a.messageFilter(d, who.Tenant, in, k), in.page(d)
+	f, p := a.messageFilter(d, who, in, k), in.page(d)
 	if err := d.fault(); err != nil {
 		return List[MessageView]{}, err
 	}
@@ -61,7 +62,7 @@ func (a *API) listMessages(ctx context.Context, in *messagesIn) (List[MessageVie
 
 func messagePlace(m *store.Message) (clock.Micros, [16]byte) { return m.CreatedAt, m.ID }
 
-func (a *API) messageFilter(d *decoder, tenant ident.Partition, in *messagesIn, k knowledge) store.MessageFilter {
+func (a *API) messageFilter(d *decoder, who principal, in *messagesIn, k knowledge) store.MessageFilter {
 	f := store.MessageFilter{
 		EventID: request.TrimName(in.Event), CorrelationID: request.TrimName(in.CorrelationID), Purpose: in.Purpose, ExternalID: receivedID(in.ExternalID),
 		From: d.moment("from", in.From), Until: d.moment("until", in.Until),
@@ -84,7 +85,11 @@ func (a *API) messageFilter(d *decoder, tenant ident.Partition, in *messagesIn, 
 		f.IntentKey = d.key("deduplication_key", in.DeduplicationKey)
 	}
 	if in.IdempotencyKey != "" {
-		form := intent.IdempotencyForm(uint64(tenant), sendOperation, in.IdempotencyKey)
+		operation := sendOperation
+		if who.Kind == tenant.TestKey {
+			operation = intent.Simulated(operation)
+		}
+		form := intent.IdempotencyForm(uint64(who.Tenant), operation, in.IdempotencyKey)
 		f.IdempotencyKey = a.cfg.Identity.Key(form)
 	}
 	return f

@@ -27,7 +27,7 @@ func (s *Service) request(sub *Submission, c *checked, p *inForce, made ids) *in
 	r := &intent.Request{
 		Decision: made.decision, Message: made.message,
 		Tenant: sub.Tenant, PolicyID: p.ID(), Purpose: c.Purpose, MappedBy: c.MappedBy, To: c.To,
-		Event: c.Event, Sender: c.Sender, Template: sub.Template, CorrelationID: sub.CorrelationID, Connection: c.connection.ID,
+		Event: c.Event, Sender: c.Sender, Template: sub.Template, CorrelationID: sub.CorrelationID, Connection: c.connection.ID, Simulated: sub.Simulate,
 		ValidFor: c.ValidFor, Idempotency: s.idempotency(sub), Text: c.text.layout, Before: sub.turn.before,
 		DryRun: sub.DryRun, Guards: sub.Guards,
 	}
@@ -89,8 +89,12 @@ func (s *Service) idempotency(sub *Submission) intent.Idempotency {
 	if sub.IdempotencyKey == "" {
 		return intent.Idempotency{}
 	}
+	operation := sub.Operation
+	if sub.Simulate {
+		operation = intent.Simulated(operation)
+	}
 	return intent.Idempotency{
-		Key:         s.key(intent.IdempotencyForm(uint64(sub.Tenant), sub.Operation, sub.IdempotencyKey)),
+		Key:         s.key(intent.IdempotencyForm(uint64(sub.Tenant), operation, sub.IdempotencyKey)),
 		Fingerprint: intent.TakeFingerprint(s.key, sub.Canonical),
 	}
 }
