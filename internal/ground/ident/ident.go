@@ -38,6 +38,7 @@ type (
 	guestKind     struct{}
 	leaseKind     struct{}
 	transferKind  struct{}
+	webhookKind   struct{}
 
 	incarnationKind struct{}
 )
@@ -52,6 +53,7 @@ func (userKind) Prefix() string      { return "usr" }
 func (guestKind) Prefix() string     { return "gst" }
 func (leaseKind) Prefix() string     { return "lse" }
 func (transferKind) Prefix() string  { return "trf" }
+func (webhookKind) Prefix() string   { return "whk" }
 
 func (incarnationKind) Prefix() string { return "inc" }
 
@@ -67,6 +69,7 @@ type (
 	Guest     = ID[guestKind]
 	Lease     = ID[leaseKind]
 	Transfer  = ID[transferKind]
+	Webhook   = ID[webhookKind]
 
 	// Incarnation is one life of a store.
 	Incarnation = ID[incarnationKind]
@@ -83,6 +86,7 @@ func NewGuest(p Partition) Guest         { return New[guestKind](p) }
 func NewLease(p Partition) Lease         { return New[leaseKind](p) }
 func NewTransfer(p Partition) Transfer   { return New[transferKind](p) }
 func NewNode() Node                      { return New[nodeKind](0) }
+func NewWebhook(p Partition) Webhook     { return New[webhookKind](p) }
 func NewIncarnation() Incarnation        { return New[incarnationKind](0) }
 
 // New makes an id in the partition p. It panics only if the system has no source of randomness.
