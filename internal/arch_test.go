@@ -51,6 +51,8 @@ var floors = []floor{
 		"intake is the one door for what providers send: it stores the call, then hands it on to these two"},
 	{"internal/engine/verify", append([]string{"internal/engine/outbound"}, seams...),
 		"a one-time code is sent like any other message: verify stands on outbound"},
+	{"internal/engine/relay/...", append([]string{"internal/engine/relay/payload"}, seams...),
+		"what leaves the gateway is built in one place, for the webhooks and for the feed"},
 	{"internal/store/...", []string{"internal/store/...", "internal/domain/...", "internal/ground/..."},
 		"both stores share one SQL and one suite; they run the pure functions that flows give them and know no flow"},
 	{"internal/store/postgres", []string{"internal/store", "internal/store/sqlstore/...", "internal/store/migrations", "internal/domain/...", "internal/ground/..."},

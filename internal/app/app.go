@@ -57,6 +57,7 @@ type App struct {
 	news       *settle.Queue
 	receipts   *receipt.Worker
 	relay      *relay.Sequencer
+	tell       tellers
 	janitor    *janitor
 	restore    *restore.Service
 	control    *control.Watcher
@@ -116,6 +117,7 @@ func (a *App) startFlows(ctx context.Context) error {
 	background := context.WithoutCancel(ctx)
 	a.hub.Start(background)
 	a.relay.Start(background)
+	a.tell.deliverer.Start(background)
 	a.receipts.Start(background)
 	a.sweeper.Start(background)
 	a.janitor.start(background)
@@ -168,6 +170,7 @@ func (a *App) stopFlows(ctx context.Context) error {
 	a.janitor.stop()
 	a.restore.Stop()
 	a.relay.Stop()
+	a.tell.deliverer.Stop(ctx)
 	a.hub.Stop()
 	return err
 }

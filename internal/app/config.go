@@ -31,6 +31,7 @@ type Config struct {
 	Receipts     Receipts              `yaml:"receipts"`
 	Feed         Feed                  `yaml:"feed"`
 	History      History               `yaml:"history"`
+	Webhooks     Webhooks              `yaml:"webhooks"`
 	Log          Log                   `yaml:"log"`
 	Connections  map[string]Connection `yaml:"connections" doc:"where messages are sent, by name"`
 	// Routes are none with one connection, which then takes all.
@@ -121,6 +122,7 @@ func Default() Config {
 		Receipts:     Receipts{Grace: Duration(15 * time.Minute), LookBack: Duration(72 * time.Hour)},
 		Feed:         Feed{Keep: Duration(30 * 24 * time.Hour)},
 		History:      History{Keys: Duration(30 * 24 * time.Hour)},
+		Webhooks:     Webhooks{Keep: Duration(72 * time.Hour)},
 		Log:          Log{Level: "info", Format: "text"},
 	}
 }
@@ -171,6 +173,9 @@ func (c Config) check() error {
 	}
 	if err := c.History.check(c.Feed.Keep); err != nil {
 		return fmt.Errorf("history.%w", err)
+	}
+	if _, err := c.Webhooks.rules(); err != nil {
+		return fmt.Errorf("webhooks.%w", err)
 	}
 	for name, d := range map[string]Duration{"receipts.grace": c.Receipts.Grace, "receipts.look_back": c.Receipts.LookBack} {
 		if time.Duration(d) < time.Second {

@@ -61,7 +61,10 @@ func (a *App) declare(ctx context.Context, name string, cfg Connection) (*line, 
 		return nil, err
 	}
 	l.reader = smpp.Reader{Receipts: receipts}
-	l.id, l.space, err = a.store.EnsureConnection(ctx, name, cfg.IDSpace)
+	if l.id, l.space, err = a.store.EnsureConnection(ctx, name, cfg.IDSpace); err != nil {
+		return nil, err
+	}
+	_, err = a.told(ctx, l.id, l.simulated())
 	return l, err
 }
 

@@ -28,7 +28,12 @@ func (a *App) rules() store.Rules {
 
 // buildFlows makes the engines. Nothing runs yet.
 func (a *App) buildFlows(context.Context) error {
-	a.relay = relay.New(relay.Config{Store: a.store, Keep: time.Duration(a.cfg.Feed.Keep), Log: a.log, Metrics: relay.NewMetrics(a.metrics)})
+	if err := a.buildWebhooks(); err != nil {
+		return err
+	}
+	a.relay = relay.New(relay.Config{
+		Store: a.store, Keep: time.Duration(a.cfg.Feed.Keep), Placed: a.tell.deliverer.Wake, Log: a.log, Metrics: relay.NewMetrics(a.metrics),
+	})
 	a.news = settle.New(a.store, a.rules())
 	together := settling{a.store, a.news}
 	a.receipts = receipt.New(receipt.Config{
@@ -96,6 +101,7 @@ func (a *App) apiConfig() api.Config {
 		Clock: nodeClock(), Ready: a.Ready, Simulated: a.lines.simulated, Phones: a.lines.phones, Installation: a.tenant,
 		Resolver: receipt.NewResolver(receipt.ResolverConfig{Store: a.store, Rules: a.rules(), Again: a.again(), Committed: a.swept}),
 		Restore:  a.restore, Held: a.store.Held, Changed: a.changed, Connections: administration{a},
+		Webhooks: a.tell.admin, Feed: a.tell.builder, Delivering: a.tell.deliverer.Wake,
 		DeliveredMeans: a.lines.means,
 		Metrics:        a.metrics, Log: a.log,
 	}

@@ -140,12 +140,32 @@ type Reader interface {
 	Exceptions
 }
 
-// FeedEvent is an event with its place in the tenant's feed.
+// FeedEvent is an event with its place in the tenant's feed, and what never changes about its message: no later event
+// and no other node makes anything else of it.
 type FeedEvent struct {
-	Seq        int64
-	Message    ident.Message
-	Connection int64 // that was chosen for the message
+	Seq     int64
+	Message ident.Message
 	evidence.Event
+	Facts Facts
+}
+
+// Facts are what of a message was stored with its decision and never changes.
+type Facts struct {
+	CreatedAt     clock.Micros
+	ValidUntil    clock.Micros
+	Decision      ident.Decision
+	Purpose       string
+	Kind          string // of the purpose
+	PolicyID      string
+	Destination   string // E.164
+	Sender        string
+	Event         intent.Event
+	Template      intent.Template
+	CorrelationID string
+	Connection    int64 // that was chosen for it
+	IntentKey     intent.Key
+	Metadata      []byte // sealed; nil: none
+	Parts         int
 }
 
 // Feed gives a tenant's committed events a sequence. On a server events become visible out of order, so the sequence

@@ -13,6 +13,8 @@
 // Whoever changes policy_head waits for all who share it, and locks nothing else. What is administered is changed under
 // the lock of its tenant's row, then of a leased number's, with the control count last; no flow locks these.
 //
+// Who claims deliveries to webhooks or notes their results locks these, by (webhook, sequence), and nothing else.
+//
 // Transactions run on a context of their own: a caller that goes away does not undo what others are waiting
 // for in the same batch. Errors are faults (fault.Unavailable, NotFound, State, InProgress); anything else is
 // a defect and comes as fault.Internal.
@@ -41,6 +43,8 @@ type Store interface {
 	ReceiptLog
 	Reader
 	Feed
+	Webhooks
+	Deliveries
 	Registry
 	Policies
 	Keys

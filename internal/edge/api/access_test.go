@@ -38,6 +38,7 @@ var bodies = map[string]string{
 	"POST /v1/policies": `{"source":"policy: shop"}`,
 	"POST /v1/restored": `{"reason":"disk"}`, "POST /v1/messages/{id}/requeue": `{"reason":"not in their list"}`,
 	"POST /v1/messages/batch": `{"messages":[` + ordinary + `]}`, "POST /v1/handset/{number}/reply": `{"text":"yes","to":"4711"}`,
+	"POST /v1/webhooks": `{"url":"https://example.com/hooks"}`, "PATCH /v1/webhooks/{id}": `{"enabled":true}`, "POST /v1/webhooks/{id}/rotate": `{}`,
 	"POST /v1/stops": `{"purpose":"drill","by":"ann","reason":"a drill"}`, "DELETE /v1/stops/{id}": `{"by":"ann","reason":"it is over"}`,
 	"POST /v1/connections": `{"name":"carrier","settings":{"kind":"simulator"}}`, "PATCH /v1/connections/{id}": `{"enabled":true,"version":1}`,
 	"PUT /v1/routes":                    `{"version":0,"rules":[{"use":["carrier"]}]}`,

@@ -14,6 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
+	"github.com/einmal/einmal/internal/engine/relay/payload"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/fault"
 	"github.com/einmal/einmal/internal/ground/ident"
@@ -37,6 +38,11 @@ type Config struct {
 	// Certificates are the clients' that stand for keys; nil: there are none.
 	Certificates Certificates
 	Clock        clock.Clock // ages looked-up keys, and nothing else
+	Webhooks     Webhooks
+	// Feed builds what is told of events.
+	Feed *payload.Builder
+	// Delivering says that something may be due for an endpoint.
+	Delivering func()
 	// Ready says what keeps the gateway from working; the text of a fault is shown to whoever asks.
 	Ready func(context.Context) error
 	// Simulated says that messages of a connection go to a simulator; everything that is shown says so, too.

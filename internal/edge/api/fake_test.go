@@ -47,6 +47,7 @@ const (
 // fakeStore is the part of a store that the API reads: one message of tenant A with its history, and keys.
 type fakeStore struct {
 	fakeStops
+	fakeWebhooks
 	store.Keys           // nil, but for the methods below
 	store.Administration // nil: what is administered is tested over the store itself
 	mu                   sync.Mutex
@@ -324,6 +325,7 @@ type world struct {
 	resolver *fakeResolver
 	phones   *fakePhones
 	watch    *fakeWatch
+	endpoint *answering
 	clock    *clock.Manual
 	log      *bytes.Buffer
 	notReady error
@@ -342,8 +344,8 @@ func newWorld(t *testing.T) *world {
 		Store: w.store, Outbound: w.outbound, Watch: w.watch, Contents: fakeContents{}, Identity: identity, Clock: w.clock,
 		Ready: func(context.Context) error { return w.notReady }, Simulated: func(int64) bool { return true }, Phones: func() provider.Phones { return w.phones }, DeliveredMeans: func(int64) string { return "" }, Installation: tenantA,
 		Restore: w.restore, Held: w.restore.held.Load, Connections: &fakeConnections{},
-		Resolver: w.resolver,
-		Changed:  func(context.Context) {}, Metrics: telemetry.NewMetrics(), Log: telemetry.NewLogger(w.log, telemetry.JSON, slog.LevelDebug),
+		Resolver: w.resolver, Webhooks: w.hooks(), Feed: builder, Delivering: func() { w.store.woken++ },
+		Changed: func(context.Context) {}, Metrics: telemetry.NewMetrics(), Log: telemetry.NewLogger(w.log, telemetry.JSON, slog.LevelDebug),
 	})
 	w.admin = w.key(tenantA, "admin")
 	return w

@@ -15,7 +15,7 @@ import (
 func (o *household) ids() map[string]string {
 	return map[string]string{
 		"messages": o.message.String(), "decisions": o.decision, "receipts": o.receipt, "exceptions": o.exception, "keys": o.victim, "stops": o.stop,
-		"users": o.user, "guests": o.guest, "numbers": o.lease,
+		"users": o.user, "guests": o.guest, "numbers": o.lease, "webhooks": o.webhook, "deliveries": o.delivery,
 	}
 }
 
@@ -37,7 +37,7 @@ func (h *house) questions(o *household) map[string][]string {
 		},
 		"/v1/decisions": {"", about}, "/v1/receipts": {"", about}, "/v1/exceptions": {"", about, "state=open", "kind=conflicting", "connection=simulator"},
 		"/v1/events": {""}, "/v1/keys": {""}, "/v1/stops": {"", "in_force=true"},
-		"/v1/users": {""}, "/v1/guests": {""}, "/v1/senders": {""}, "/v1/numbers": {""},
+		"/v1/users": {""}, "/v1/guests": {""}, "/v1/senders": {""}, "/v1/numbers": {""}, "/v1/webhooks": {""},
 	}
 }
 

@@ -56,6 +56,11 @@ var routeCases = map[string]routeCase{
 	"POST /v1/exceptions/{id}/resolve": {about: ofOne, body: bodies["POST /v1/exceptions/{id}/resolve"]},
 	"GET /v1/exception-groups":         {}, "POST /v1/exception-groups/resolve": {body: bodies["POST /v1/exception-groups/resolve"]},
 	"GET /v1/events":   {},
+	"GET /v1/webhooks": {}, "POST /v1/webhooks": {body: `{"url":"https://example.com/NAME"}`, ok: 201},
+	"GET /v1/webhooks/{id}": {about: ofOne}, "PATCH /v1/webhooks/{id}": {about: ofOne, body: `{"types":["*"]}`}, "DELETE /v1/webhooks/{id}": {about: ofOne},
+	"POST /v1/webhooks/{id}/rotate": {about: ofOne, body: `{}`}, "POST /v1/webhooks/{id}/test": {about: ofOne},
+	"GET /v1/webhooks/{id}/deliveries": {about: ofOne}, "POST /v1/webhooks/{id}/replay": {about: ofOne},
+	"GET /v1/deliveries/{id}": {about: ofOne}, "POST /v1/deliveries/{id}/replay": {about: ofOne, ok: 409}, // it is under way
 	"GET /v1/policies": {about: ofOperator}, "GET /v1/policies/{id}": {about: ofOperator},
 	"POST /v1/policies":        {about: ofOperator, body: `{"source":"policy: mine"}`, ok: 400},
 	"GET /v1/handset/{number}": {about: ofOperator}, "POST /v1/handset/{number}/reply": {about: ofOperator, body: bodies["POST /v1/handset/{number}/reply"]},

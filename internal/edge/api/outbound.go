@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 
+	"github.com/einmal/einmal/internal/domain/webhook"
 	"github.com/einmal/einmal/internal/engine/outbound"
 	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/store"
@@ -33,6 +34,11 @@ type Store interface {
 	store.Keys
 	store.Administration
 	store.Stops
+	store.Webhooks
+	ListDeliveries(ctx context.Context, tenant ident.Partition, id ident.Webhook, state webhook.State, before int64, limit int) ([]store.WebhookDelivery, error)
+	WebhookDelivery(ctx context.Context, tenant ident.Partition, id store.DeliveryID) (store.WebhookDelivery, error)
+	ReplayDelivery(ctx context.Context, tenant ident.Partition, id store.DeliveryID, again store.AgainFunc) (webhook.Delivery, error)
+	ReplayDead(ctx context.Context, tenant ident.Partition, id ident.Webhook, limit int, again store.AgainFunc) (int, error)
 	PolicyInForce(ctx context.Context) (name string, version int, err error)
 	Policy(ctx context.Context, name string, version int) (store.PolicyVersion, error)
 	ListPolicies(ctx context.Context, before int64, limit int) ([]store.PolicyVersion, error)

@@ -204,7 +204,8 @@ func TestDecisionsReceiptsExceptionsEvents(t *testing.T) {
 	}
 	var feed Feed
 	w.get("/v1/events?after=40", 200, &feed)
-	if e := feed.Data[0]; feed.Next != "41" || e.Seq != 41 || e.State != "delivered" || *e.From != "accepted" || !e.Simulated {
+	if e := feed.Data[0]; feed.Next != "41" || e.Sequence != 41 || e.Data.Message.State != "delivered" || *e.Data.Event.From != "accepted" || !e.Simulated ||
+		e.Type != "message.delivered" || e.ID != "evt_"+strings.TrimPrefix(w.store.message.ID.String(), "msg_")+"_41" {
 		t.Errorf("%+v", feed)
 	}
 	w.problem(w.call("GET", "/v1/decisions?message=msg_1", w.admin, ""), 400, fault.Invalid)

@@ -18,6 +18,8 @@ import (
 	"github.com/einmal/einmal/internal/domain/tenant"
 	"github.com/einmal/einmal/internal/engine/outbound"
 	"github.com/einmal/einmal/internal/engine/receipt"
+	"github.com/einmal/einmal/internal/engine/relay/deliver"
+	"github.com/einmal/einmal/internal/engine/relay/payload"
 	"github.com/einmal/einmal/internal/engine/restore"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
@@ -71,6 +73,12 @@ func newHouse(t *testing.T) *house {
 		Store: st, Outbound: service, Contents: opener{outbound.NewContents(sealer)}, Identity: identity, Clock: h.clock,
 		Ready: st.Ping, Simulated: func(int64) bool { return true }, DeliveredMeans: func(int64) string { return "" }, Phones: func() provider.Phones { return phones }, Installation: installation,
 		Restore: restore.New(restore.Config{Store: st, Log: discard}), Held: st.Held, Changed: func(context.Context) {}, Connections: &fakeConnections{}, Metrics: telemetry.NewMetrics(), Log: discard,
+		Webhooks: &deliver.Admin{
+			Store: st, Secrets: deliver.Secrets{Sealer: sealer}, Poster: &deliver.Poster{Client: refusing, Secrets: deliver.Secrets{Sealer: sealer}},
+		},
+		Feed: &payload.Builder{Simulated: builder.Simulated, Metadata: func(ctx context.Context, id ident.Message, sealed []byte) (map[string]string, error) {
+			return outbound.NewContents(sealer).Metadata(ctx, id, sealed, nil)
+		}}, Delivering: func() {},
 		Resolver: receipt.NewResolver(receipt.ResolverConfig{Store: st, Rules: rules, Again: receipt.Again{Sealer: sealer, Readers: func(int64) provider.Reader { return nil }}}),
 	})
 	return h
@@ -110,6 +118,8 @@ type household struct {
 	stop      string
 
 	victim, user, guest, sender, lease string // keyID is the caller's own
+	webhook                            string
+	delivery                           string
 }
 
 // body is a request that differs between tenants in nothing that a key is made of.
@@ -124,7 +134,7 @@ func (o *household) marks() []string {
 	return []string{
 		o.message.String(), o.decision, o.receipt, o.exception, o.keyID,
 		"key-" + o.name, "correlation-" + o.name, "basket-" + o.name, o.externalID(),
-		"ann-" + o.name, "reason-" + o.name, o.victim, o.user, o.guest, o.sender, o.lease,
+		"ann-" + o.name, "reason-" + o.name, o.victim, o.user, o.guest, o.sender, o.lease, o.webhook, o.delivery, "hooks-" + o.name,
 	}
 }
 
@@ -140,6 +150,9 @@ func (h *house) household(name string) *household {
 	o.key, o.keyID = k.Text(), k.ID
 	_, err = h.store.PutKey(ctx, store.APIKey{ID: k.ID, Tenant: o.id, Name: "key-" + name, Scopes: "admin", Hash: identity.HashAPIKey(k)}, nil)
 	must(h.t, err)
+	var made NewWebhookView
+	must(h.t, json.Unmarshal(h.call("POST", "/v1/webhooks", o.key, `{"url":"https://example.com/hooks-`+name+`"}`).Body.Bytes(), &made))
+	o.webhook = made.ID
 	h.take(o)
 	opened := h.attempt(o)
 	answer := store.News{IDSpace: h.space, Connection: h.conn, Reference: opened.Reference, Evidence: evidence.Evidence{
@@ -160,6 +173,9 @@ func (h *house) household(name string) *household {
 	must(h.t, json.Unmarshal(rec.Body.Bytes(), &s))
 	o.stop = s.ID
 	h.furnish(o)
+	var told List[DeliveryView]
+	must(h.t, json.Unmarshal(h.call("GET", "/v1/webhooks/"+o.webhook+"/deliveries", o.key, "").Body.Bytes(), &told))
+	o.delivery = told.Data[0].ID
 	return o
 }
 

@@ -47,6 +47,7 @@ func (a *API) register() {
 	add(a, withBody(op("POST", "/v1/stops", "create-stop", "Stops", "Hold what waits, by tenant, purpose or connection, or all of it"), a.schema(stopBody{})), ScopeAdmin, a.createStop)
 	add(a, withBody(op("DELETE", "/v1/stops/{id}", "lift-stop", "Stops", "Lift an emergency stop; it is kept, with who lifted it and why"), a.schema(liftBody{})), ScopeAdmin, a.liftStop)
 	a.registerConnections()
+	a.registerWebhooks()
 	a.registerRestored()
 	add(a, op("GET", "/healthz", "health", "Operation", "The process runs"), "", a.health)
 	add(a, op("GET", "/readyz", "readiness", "Operation", "The gateway can take requests"), "", a.readiness)

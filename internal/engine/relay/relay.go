@@ -31,6 +31,7 @@ type Config struct {
 	Every   time.Duration // how long an event waits for its sequence at most if nobody calls Wake; 200 ms
 	Rest    time.Duration // how long it waits at most if somebody does; 50 ms
 	Keep    time.Duration // how long the feed keeps an event; 0: for ever. The event itself stays
+	Placed  func()        // called after events may have got their places; nil: nobody waits for them
 	Log     *slog.Logger
 	Metrics *Metrics
 }
@@ -69,6 +70,9 @@ func New(cfg Config) *Sequencer {
 	if cfg.Rest == 0 {
 		cfg.Rest = defaultRest
 	}
+	if cfg.Placed == nil {
+		cfg.Placed = func() {}
+	}
 	return &Sequencer{cfg: cfg, wake: make(chan struct{}, 1)}
 }
 
@@ -98,8 +102,11 @@ func (s *Sequencer) Wake() {
 func (s *Sequencer) sequence(ctx context.Context) {
 	tick := time.NewTicker(s.cfg.Every)
 	defer tick.Stop()
+	woken := true // by the start: what waits since the last one
 	for {
-		s.drain(ctx)
+		if s.drain(ctx) > 0 || woken {
+			s.cfg.Placed()
+		}
 		select {
 		case <-time.After(s.cfg.Rest):
 		case <-ctx.Done():
@@ -107,7 +114,9 @@ func (s *Sequencer) sequence(ctx context.Context) {
 		}
 		select {
 		case <-s.wake:
+			woken = true
 		case <-tick.C:
+			woken = false
 		case <-ctx.Done():
 			return
 		}
@@ -115,18 +124,19 @@ func (s *Sequencer) sequence(ctx context.Context) {
 }
 
 // drain empties the outbox. An error ends the round: the events stay where they are until the next one.
-func (s *Sequencer) drain(ctx context.Context) {
+func (s *Sequencer) drain(ctx context.Context) (placed int) {
 	for ctx.Err() == nil {
 		n, err := s.cfg.Store.Sequence(ctx, batch)
 		if err != nil {
 			s.report(ctx, "events could not be given their sequence; they wait in the outbox", err)
-			return
+			return placed
 		}
 		s.cfg.Metrics.sequenced.Add(float64(n))
-		if n < batch {
-			return
+		if placed += n; n < batch {
+			return placed
 		}
 	}
+	return placed
 }
 
 func (s *Sequencer) trim(ctx context.Context) {

@@ -28,6 +28,8 @@ const (
 	ReceiptStored    Point = "receipt.stored"    // a receipt is stored, the provider not answered
 	ReceiptApplied   Point = "receipt.applied"   // a receipt's effects are written, not committed
 	FeedWritten      Point = "feed.written"      // events have their place in the feed and left the outbox, not committed
+	WebhookClaimed   Point = "webhook.claimed"   // a delivery is claimed, nothing of it has left
+	WebhookPosted    Point = "webhook.posted"    // an endpoint has answered, which is not stored
 	SweepSelected    Point = "sweep.selected"    // between a sweep's select and its update
 	Shutdown         Point = "shutdown"          // an orderly stop has begun
 
@@ -47,7 +49,7 @@ func Points() []Point {
 	return []Point{
 		DecideInserted, DecideCommitted, AnswersWritten, AnswersCommitted, ClaimWritten, ClaimCommitted, AttemptWritten, AttemptCommitted,
 		RestCommitted, WireWritten, WireRead, OutcomeWritten, OutcomeCommitted, ReceiptWritten, ReceiptStored, ReceiptApplied, FeedWritten,
-		SweepSelected, Shutdown, ResolveWritten, ResolveCommitted, PolicyWritten, PolicyCommitted, StopWritten, StopCommitted,
+		WebhookClaimed, WebhookPosted, SweepSelected, Shutdown, ResolveWritten, ResolveCommitted, PolicyWritten, PolicyCommitted, StopWritten, StopCommitted,
 		ReleaseWritten, ReleaseCommitted, DoubtWritten,
 	}
 }

@@ -132,7 +132,7 @@ func (t *tx) insertEvents(ctx context.Context, events []ownedEvent) error {
 			detail = string(b)
 		}
 		e.add(ev.Message, ev.N, ev.Tenant, ev.At, ev.Kind, ev.From, ev.To, ev.Attempt, ev.Part, ev.Receipt, detail)
-		all = append(all, leaving{bytesOf(ev.Message), int64(ev.N), ev.Tenant, int64(ev.At)})
+		all = append(all, leaving{message: bytesOf(ev.Message), n: int64(ev.N), tenant: ev.Tenant, at: int64(ev.At)})
 	}
 	if _, err := t.exec(ctx, insertEvents, e); err != nil {
 		return err

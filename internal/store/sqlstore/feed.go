@@ -23,8 +23,8 @@ var (
 		returning tenant, seq`)
 	insertFeed   = define(`insert into feed (tenant, seq, message_id, n, at) select * from {rows tenant int, seq int, message_id bytes, n int, at int}`)
 	deleteOutbox = define(`delete from outbox where (message_id, n) in (select r.message_id, r.n from {rows message_id bytes, n int})`)
-	readFeed     = define(`select f.seq, f.message_id, m.connection, e.n, e.at, e.kind, e.from_state, e.to_state, e.attempt, e.part, e.receipt_id, e.detail
-		from feed f join event e on e.message_id = f.message_id and e.n = f.n join message m on m.id = f.message_id where f.tenant = {1} and f.seq > {2} order by f.seq limit {3}`)
+	readFeed     = define(`select f.seq, ` + snapshotColumns + ` from feed f join event e on e.message_id = f.message_id and e.n = f.n
+		join message m on m.id = f.message_id where f.tenant = {1} and f.seq > {2} order by f.seq limit {3}`)
 	feedTenants = define(`select tenant from feed_head`)
 	oldestFeed  = define(`select seq, at from feed where tenant = {1} order by seq limit {2}`)
 	trimFeed    = define(`delete from feed where tenant = {1} and seq <= {2}`)
@@ -36,7 +36,10 @@ type leaving struct {
 	n       int64
 	tenant  ident.Partition
 	at      int64
+	seq     int64 // once it has its place
 }
+
+func (l *leaving) key() eventKey { return eventKey{ident.Message(keyFrom(l.message)), uint32(l.n)} }
 
 // leave puts events into the outbox, or at once into the feed where commits become visible in their order. What is
 // in the outbox goes first, and while traffic waits nothing is numbered: what is released goes on under numbers that
@@ -130,11 +133,15 @@ func (t *tx) place(ctx context.Context, all []leaving) error {
 		return err
 	}
 	feed := &rows{}
-	for _, l := range all {
+	for i := range all {
+		l := &all[i]
 		next[l.tenant]++
-		feed.add(l.tenant, next[l.tenant], l.message, l.n, l.at)
+		l.seq = next[l.tenant]
+		feed.add(l.tenant, l.seq, l.message, l.n, l.at)
 	}
-	_, err = t.exec(ctx, insertFeed, feed)
+	if _, err = t.exec(ctx, insertFeed, feed); err == nil {
+		err = t.tell(ctx, all)
+	}
 	chaos.At(chaos.FeedWritten)
 	return err
 }
@@ -143,12 +150,9 @@ func (t *tx) place(ctx context.Context, all []leaving) error {
 func (s *Store) After(ctx context.Context, tenant ident.Partition, seq int64, limit int) ([]store.FeedEvent, error) {
 	var all []store.FeedEvent
 	err := s.read().query(ctx, readFeed, nil, func(res *sql.Rows) error {
-		var (
-			f  store.FeedEvent
-			id []byte
-		)
-		e, err := scanEvent(res, &f.Seq, &id, &f.Connection)
-		f.Message, f.Event = ident.Message(keyFrom(id)), e
+		var seq int64
+		f, err := scanSnapshot(res, &seq)
+		f.Seq = seq
 		all = append(all, f)
 		return err
 	}, tenant, seq, limit)

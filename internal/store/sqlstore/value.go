@@ -9,6 +9,7 @@ import (
 	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/domain/tenant"
 	"github.com/einmal/einmal/internal/domain/wallet"
+	"github.com/einmal/einmal/internal/domain/webhook"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
 )
@@ -74,6 +75,10 @@ func plain(v any) any {
 		return string(v)
 	case exception.State:
 		return int64(v)
+	case webhook.State:
+		return int64(v)
+	case webhook.Problem:
+		return string(v)
 	}
 	return plainID(v)
 }
@@ -98,6 +103,8 @@ func plainID(v any) []byte {
 	case ident.Stop:
 		return bytesOf(v)
 	case ident.Transfer:
+		return bytesOf(v)
+	case ident.Webhook:
 		return bytesOf(v)
 	case ident.Node:
 		return bytesOf(v)

@@ -120,6 +120,7 @@ func Run(t *testing.T, h Harness) {
 var families = []map[string]func(*testing.T, Harness){
 	jumpTests,
 	slotTests,
+	webhookTests,
 	exceptionTests,
 	finalityTests,
 	administrationTests,
