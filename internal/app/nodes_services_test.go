@@ -3,6 +3,7 @@
 package app_test
 
 import (
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -64,6 +65,49 @@ func TestBindsAreSharedByNodes(t *testing.T) {
 		t.Errorf("the binds were idle for %s after an orderly stop", took)
 	}
 	two.await(two.post(alert("after", "+12025550100")).at("message.id"), "delivered")
+}
+
+// A connection's rate is what all nodes hand over together, however many they are.
+//
+// covers: D19
+func TestNodesShareARate(t *testing.T) {
+	ledger := filepath.Join(t.TempDir(), "ledger")
+	centre := simulator.New(simulator.Config{Binds: 2, Echo: true, LedgerPath: ledger})
+	must(t, centre.Start())
+	t.Cleanup(func() { must(t, centre.Close()) })
+	c := testConfig(t, storetest.PostgresDatabase(t).String())
+	k := c.Connections["simulator"]
+	k.Kind, k.Address, k.SystemID, k.Ledger, k.Binds = "smpp", centre.Addr(), "einmal", "", 2
+	must(t, k.Rate.UnmarshalText([]byte("20/s")))
+	c.Connections = map[string]app.Connection{"carrier": k}
+	one := start(t, c)
+	two := start(t, beside(t, c))
+	for _, g := range []*gateway{one, two} {
+		g.until("a bind for each", func() bool { return g.counted(`einmal_bind_slots{connection="carrier"}`, "1") })
+	}
+	const many = 60
+	var last string
+	for n := range many {
+		last = []*gateway{one, two}[n%2].post(alert(fmt.Sprint("rate-", n), "+12025550100")).at("message.id")
+	}
+	one.await(last, "delivered")
+	var entries []simulator.Entry
+	one.until("all of them", func() bool {
+		var err error
+		entries, err = simulator.ReadLedger(ledger)
+		must(t, err)
+		return len(entries) == many
+	})
+	// Two may leave at once at the beginning; the others are a twentieth of a second apart.
+	if took, least := entries[many-1].At.Sub(entries[0].At), (many-3)*time.Second/20; took < least {
+		t.Errorf("%d messages left within %s, at a rate of 20/s that takes %s", many, took, least)
+	}
+	accepted := regexp.MustCompile(`einmal_outcomes_total\{connection="carrier",late="false",outcome="accepted",simulated="false"\} [1-9]`)
+	for i, g := range []*gateway{one, two} {
+		if !accepted.MatchString(g.call(http.MethodGet, "/metrics", nil).Raw) {
+			t.Errorf("node %d has sent nothing", i+1)
+		}
+	}
 }
 
 // Each node sends over a simulator of its own, whatever it was that took the request.

@@ -22,7 +22,7 @@ func (c *migrateCmd) Run(ctx context.Context, env *Env) error {
 }
 
 type chaosCmd struct {
-	Points chaosPointsCmd `cmd:"" help:"List the points at which EINMAL_KILL=point:n ends the process."`
+	Points chaosPointsCmd `cmd:"" help:"List the points at which EINMAL_KILL=point:n ends the process, and EINMAL_PAUSE=point:n stops it."`
 }
 
 type chaosPointsCmd struct{}

@@ -19,7 +19,7 @@ var passes = map[chaos.Point]int{
 	chaos.ClaimWritten: 12, chaos.ClaimCommitted: 12, chaos.AttemptWritten: 12, chaos.AttemptCommitted: 12, chaos.RestCommitted: 4,
 	chaos.WireWritten: 30, chaos.WireRead: 24, chaos.OutcomeWritten: 16, chaos.OutcomeCommitted: 16,
 	chaos.ReceiptWritten: 12, chaos.ReceiptStored: 12, chaos.ReceiptApplied: 20, chaos.FeedWritten: 12,
-	chaos.SweepSelected: 1, chaos.Shutdown: 1,
+	chaos.SweepSelected: 1, chaos.SlotsWritten: 6, chaos.Shutdown: 1,
 	chaos.ResolveWritten: 2, chaos.ResolveCommitted: 2, chaos.PolicyWritten: 3, chaos.PolicyCommitted: 3,
 	chaos.StopWritten: 3, chaos.StopCommitted: 3,
 	chaos.ReleaseWritten: 2, chaos.ReleaseCommitted: 2, chaos.DoubtWritten: 1,

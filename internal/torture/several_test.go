@@ -39,7 +39,7 @@ func (w *world) crowd() {
 func (w *world) several(n int, env ...string) []*process {
 	w.Helper()
 	w.crowd()
-	w.binds, w.load.gates = n, map[string]gate{}
+	w.binds, w.allowed, w.load.gates = n, n, map[string]gate{}
 	var all []*process
 	for i, folder := range folders[:n] {
 		if i > 0 {
@@ -159,6 +159,7 @@ func (w *world) askUntilAnswered(ask *check.Ask, key string) (int, ident.Message
 // pausePoints are where a gateway is stopped in the middle of a transaction, with locks.
 var pausePoints = []chaos.Point{
 	chaos.DecideInserted, chaos.ClaimWritten, chaos.AttemptWritten, chaos.OutcomeWritten, chaos.ReceiptApplied, chaos.FeedWritten,
+	chaos.SlotsWritten,
 	chaos.WireWritten, // and here with an answer that comes meanwhile
 }
 

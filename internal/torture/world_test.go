@@ -70,6 +70,7 @@ type world struct {
 	joinedBy string
 	send     string
 	binds    int // that all gateways together have
+	allowed  int // that the carrier allows; 0: any number
 }
 
 // onEveryStore runs a test on each engine, beside the others.
@@ -143,6 +144,9 @@ func (w *world) configuration(data string) string {
 func (w *world) startCentre() {
 	w.Helper()
 	args := []string{"smsc", "--json", "--listen", "127.0.0.1:0", "--ledger", w.ledger, "--slow-receipt", "1s"}
+	if w.allowed > 0 {
+		args = append(args, "--binds", fmt.Sprint(w.allowed))
+	}
 	if !w.echo {
 		args = append(args, "--no-echo")
 	}

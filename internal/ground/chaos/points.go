@@ -31,6 +31,7 @@ const (
 	WebhookClaimed   Point = "webhook.claimed"   // a delivery is claimed, nothing of it has left
 	WebhookPosted    Point = "webhook.posted"    // an endpoint has answered, which is not stored
 	SweepSelected    Point = "sweep.selected"    // between a sweep's select and its update
+	SlotsWritten     Point = "slots.written"     // a node's binds are renewed, not committed
 	Shutdown         Point = "shutdown"          // an orderly stop has begun
 
 	ResolveWritten   Point = "resolve.written"   // a person's resolution of an exception is written, not committed
@@ -49,7 +50,7 @@ func Points() []Point {
 	return []Point{
 		DecideInserted, DecideCommitted, AnswersWritten, AnswersCommitted, ClaimWritten, ClaimCommitted, AttemptWritten, AttemptCommitted,
 		RestCommitted, WireWritten, WireRead, OutcomeWritten, OutcomeCommitted, ReceiptWritten, ReceiptStored, ReceiptApplied, FeedWritten,
-		WebhookClaimed, WebhookPosted, SweepSelected, Shutdown, ResolveWritten, ResolveCommitted, PolicyWritten, PolicyCommitted, StopWritten, StopCommitted,
+		WebhookClaimed, WebhookPosted, SweepSelected, SlotsWritten, Shutdown, ResolveWritten, ResolveCommitted, PolicyWritten, PolicyCommitted, StopWritten, StopCommitted,
 		ReleaseWritten, ReleaseCommitted, DoubtWritten,
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/einmal/einmal/internal/ground/chaos"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/store"
@@ -59,7 +60,11 @@ func (s *Store) KeepSlots(ctx context.Context, spec store.SlotSpec) (got store.S
 		if err := t.renewSlots(spec, now, &got); err != nil {
 			return err
 		}
-		return t.takeFree(spec, now, &got)
+		if err := t.takeFree(spec, now, &got); err != nil {
+			return err
+		}
+		chaos.At(chaos.SlotsWritten)
+		return nil
 	})
 	return got, err
 }
