@@ -79,6 +79,15 @@ func TestStopExample(t *testing.T) {
 	}
 }
 
+// So is its tenant, whose name is its id from then on.
+func TestTenantExample(t *testing.T) {
+	g := start(t, testConfig(t, "sqlite"))
+	r := g.call(http.MethodPost, "/v1/tenants", example(t, "api.md", "tenant"))
+	if again := g.call(http.MethodGet, "/v1/tenants/"+r.at("name"), nil); r.Status != http.StatusCreated || again.Raw != r.Raw || r.at("state") != "active" || r.at("prepaid") != "false" {
+		t.Errorf("%d %s\nthen %s", r.Status, r.Raw, again.Raw)
+	}
+}
+
 // So is its batch: two destinations are two intents, and the same again is a replay of both.
 func TestBatchExample(t *testing.T) {
 	g := start(t, testConfig(t, "sqlite"))

@@ -57,6 +57,7 @@ type keyring struct {
 
 	mu     sync.Mutex
 	cached map[string]cachedKey
+	forgot int // how often all was forgotten
 }
 
 type cachedKey struct {
@@ -122,6 +123,7 @@ func (r *keyring) lookUp(ctx context.Context, id string) (store.KeyHolder, bool,
 	now := r.clock.Now()
 	r.mu.Lock()
 	c, ok := r.cached[id]
+	forgot := r.forgot
 	r.mu.Unlock()
 	if ok && now.Before(c.until) {
 		return c.key, c.there, nil
@@ -134,13 +136,18 @@ func (r *keyring) lookUp(ctx context.Context, id string) (store.KeyHolder, bool,
 	if k.Works && k.Left > 0 {
 		life = min(life, k.Left)
 	}
-	r.remember(id, cachedKey{key: k, there: err == nil, until: now.Add(life)})
+	r.remember(id, cachedKey{key: k, there: err == nil, until: now.Add(life)}, forgot)
 	return k, err == nil, nil
 }
 
-func (r *keyring) remember(id string, c cachedKey) {
+// remember keeps what was found, unless something was changed through this node since it began to look: it may have
+// found what was there before.
+func (r *keyring) remember(id string, c cachedKey, forgot int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if forgot != r.forgot {
+		return
+	}
 	if len(r.cached) >= maxCachedKeys {
 		clear(r.cached)
 	}
@@ -152,6 +159,7 @@ func (r *keyring) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	clear(r.cached)
+	r.forgot++
 }
 
 // admit returns who asks if the key has the scope, and its tenant may do that now.

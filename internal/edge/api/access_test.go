@@ -82,6 +82,20 @@ func TestKeysAreLookedUpOnceASecond(t *testing.T) {
 	}
 }
 
+// What a look-up found while a key was revoked through this node is not believed afterwards: it may be from before.
+func TestALookUpFromBeforeAChangeIsForgotten(t *testing.T) {
+	w := newWorld(t)
+	key := w.key(tenantA, "read")
+	ring := w.api.keyring
+	w.store.onKey = func() { // between the read and its remembrance
+		w.store.onKey = nil
+		w.revoke(key)
+		ring.forget()
+	}
+	w.call("GET", "/v1/messages", key, "")
+	w.problem(w.call("GET", "/v1/messages", key, ""), 401, fault.Unauthenticated)
+}
+
 // A key that expires within the second for which it is believed works exactly as long as it lives.
 func TestAKeyExpiresExactly(t *testing.T) {
 	w := newWorld(t)

@@ -53,6 +53,7 @@ type fakeStore struct {
 	mu                   sync.Mutex
 	keys                 map[string]store.KeyHolder
 	keyReads             int
+	onKey                func() // called when a key was read; nil: nothing is
 	eventReads           int
 	down                 bool
 	message              *store.Message
@@ -188,9 +189,12 @@ func (f *fakeStore) PutKey(_ context.Context, k store.APIKey, _ store.KeyLimit) 
 
 func (f *fakeStore) Key(_ context.Context, id string) (store.KeyHolder, error) {
 	f.mu.Lock()
-	defer f.mu.Unlock()
 	f.keyReads++
 	k, ok := f.keys[id]
+	f.mu.Unlock()
+	if f.onKey != nil {
+		f.onKey()
+	}
 	switch {
 	case f.down:
 		return k, errDown
