@@ -13,7 +13,7 @@ import (
 )
 
 // slotTests are those of several nodes: binds, and sweeps.
-var slotTests = map[string]func(*testing.T, Harness){"Slots": testSlots, "SlotShares": testSlotShares, "SlotRace": testSlotRace,
+var slotTests = map[string]func(*testing.T, Harness){"Slots": testSlots, "SlotShares": testSlotShares, "SlotRace": testSlotRace, "BindNodesAreForgotten": testBindNodesAreForgotten,
 	"StaleSweep": testStaleSweep, "SweepRace": testSweepRace, "SweepPassesOver": testSweepPassesOver}
 
 const slotLease = 2 * time.Second
@@ -91,6 +91,29 @@ func testSlotShares(t *testing.T, h Harness) {
 	w.expectSlots("the first, back as the last", w.keep(5, w.node), 1, 3)
 	w.expectSlots("fewer binds than are held", w.keep(2, second), 1, 3, 0)
 	w.expectSlots("more binds than there were", w.keep(9, w.node), 3, 3, 5, 6, 7)
+}
+
+// What nodes leave behind that are gone for good is dropped by whoever comes by.
+func testBindNodesAreForgotten(t *testing.T, h Harness) {
+	w := newWorld(t, h)
+	for range 3 {
+		w.keep(1, ident.NewNode())
+	}
+	db := h.Database(t, w.Store)
+	count := func() (n int) {
+		t.Helper()
+		must(t, db.QueryRow("select count(*) from bind_node").Scan(&n))
+		return n
+	}
+	w.expectSlots("a fourth one", w.keep(1, w.node), 0, 4)
+	_, err := db.Exec("update bind_node set lease_until = lease_until - 120000000") // two minutes
+	must(t, err)
+	if n := count(); n != 4 {
+		t.Fatalf("%d nodes are known, want 4", n)
+	}
+	if got := w.keep(1, w.node); got.Nodes != 1 || got.Share != 1 || count() != 1 {
+		t.Errorf("one of %d nodes, %d are known; want it alone", got.Nodes, count())
+	}
 }
 
 // Nodes that ask at the same moment never hold one slot together, and in the end all slots are held.
