@@ -64,6 +64,8 @@ type commands struct {
 	Guest      guestCmd      `cmd:"" help:"Whom team keys reach beside the users."`
 	Sender     senderCmd     `cmd:"" help:"What a tenant may send under."`
 	Number     numberCmd     `cmd:"" help:"Numbers that are leased to tenants."`
+	Connection connectionCmd `cmd:"" help:"Add, list, change, disable and remove connections while the gateway runs."`
+	Route      routeCmd      `cmd:"" help:"Which messages leave over which connection."`
 	Bench      benchCmd      `cmd:"" help:"Measure this machine: the gateway against the bare work that it cannot do without."`
 	Stop       stopCmd       `cmd:"" help:"Emergency stop: hold what waits, by tenant, purpose or connection, or all of it."`
 	Resume     resumeCmd     `cmd:"" help:"Lift an emergency stop."`

@@ -59,9 +59,20 @@ func (a *API) registerConnections() {
 	add(a, withBody(operators("PUT", "/v1/routes", "put-routes", "Replace the routes, as a whole"), a.schema(routesBody{})), ScopeAdmin, a.putRoutes)
 }
 
-func (a *API) listConnections(ctx context.Context, _ *struct{}) (List[ConnectionView], error) {
+func (a *API) listConnections(ctx context.Context, in *listTenantsIn) (List[ConnectionView], error) {
 	all, err := a.cfg.Connections.Connections(ctx)
-	return List[ConnectionView]{Data: append([]ConnectionView{}, all...)}, err
+	page := List[ConnectionView]{Data: []ConnectionView{}}
+	for _, c := range all {
+		switch {
+		case c.Name <= in.After:
+		case len(page.Data) == in.Limit:
+			page.Next = &page.Data[in.Limit-1].Name
+			return page, err
+		default:
+			page.Data = append(page.Data, c)
+		}
+	}
+	return page, err
 }
 
 func (a *API) getConnection(ctx context.Context, in *oneIn) (ConnectionView, error) {

@@ -18,7 +18,10 @@ type fakeConnections struct {
 }
 
 func (f *fakeConnections) Connections(context.Context) ([]ConnectionView, error) {
-	return []ConnectionView{{Name: "carrier", Kind: "simulator", From: "api", State: "bound", Version: 1}}, nil
+	one := ConnectionView{Name: "carrier", Kind: "simulator", From: "api", State: "bound", Version: 1}
+	two := one
+	two.Name = "other"
+	return []ConnectionView{one, two}, nil
 }
 
 func (f *fakeConnections) AddConnection(_ context.Context, name string, c ConnectionChange) error {
@@ -60,6 +63,12 @@ func TestConnectionsAreAdministered(t *testing.T) {
 	rec = w.call("PUT", "/v1/routes", w.admin, `{"version":4,"rules":[{"purpose":"login","tenant":"acme","prefix":"49","sender":"SHOP","use":["a","b"]},{"use":["a"]}]}`)
 	if r := f.rules; rec.Code != 200 || f.version != 4 || len(r) != 2 || r[0].Tenant != "acme" || r[0].Prefix+r[0].Sender+r[0].Purpose != "49SHOPlogin" || len(r[0].Use) != 2 || !strings.Contains(rec.Body.String(), `"version":5`) {
 		t.Errorf("%d %s: %+v", rec.Code, rec.Body, f)
+	}
+	first, second := List[ConnectionView]{}, List[ConnectionView]{}
+	w.decode(w.call("GET", "/v1/connections?limit=1", w.admin, ""), 200, &first)
+	w.decode(w.call("GET", "/v1/connections?limit=1&after="+*first.Next, w.admin, ""), 200, &second)
+	if first.Data[0].Name != "carrier" || second.Data[0].Name != "other" || second.Next != nil {
+		t.Errorf("pages %+v, then %+v", first, second)
 	}
 	f.err = store.ErrOtherVersion
 	if rec = w.call("PUT", "/v1/routes", w.admin, `{"version":4,"rules":[]}`); rec.Code != 409 || !strings.Contains(rec.Body.String(), "read it again") {

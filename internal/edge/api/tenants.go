@@ -43,7 +43,7 @@ func (a *API) registerTenants() {
 }
 
 type listTenantsIn struct {
-	After string `query:"after" maxLength:"40" doc:"Where the page before ended: its next."`
+	After string `query:"after" maxLength:"64" doc:"Where the page before ended: its next."`
 	Limit int    `query:"limit" minimum:"1" maximum:"200" default:"50" doc:"How many entries at most."`
 }
 
