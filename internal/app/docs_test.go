@@ -35,6 +35,30 @@ func TestConfigurationExample(t *testing.T) {
 	}
 }
 
+// Its routes lead each message where the page says, and what it has of connections is read as printed.
+func TestRoutesExample(t *testing.T) {
+	t.Setenv("CARRIER_A_PASSWORD", "secret")
+	t.Setenv("CARRIER_B_PASSWORD", "secret")
+	c, err := load(t, example(t, "configuration.md", "routes"), app.Flags{})
+	must(t, err)
+	if len(c.Connections) != 3 || c.Connections["carrier_a_backup"].IDSpace != "carrier_a" || len(c.Routes) != 4 || c.Routes[1].Prefix != "49" || c.Routes[0].Use[0] != "carrier_b" {
+		t.Errorf("the example was read as %+v", c)
+	}
+}
+
+// The API page's connection and routes are taken as printed, one after the other.
+func TestConnectionExample(t *testing.T) {
+	t.Setenv("CARRIER_B_PASSWORD", "secret")
+	g := start(t, testConfig(t, "sqlite"))
+	made := g.does(http.StatusCreated, "POST", "/v1/connections", example(t, "api.md", "connection"))
+	if made.at("name") != "carrier_b" || made.at("settings.window") != "20" || made.at("settings.password") != "env:CARRIER_B_PASSWORD" {
+		t.Errorf("made %s", made.Raw)
+	}
+	if r := g.does(http.StatusOK, "PUT", "/v1/routes", example(t, "api.md", "rules")); r.at("version") != "1" || r.at("from") != "api" {
+		t.Errorf("the routes are %s", r.Raw)
+	}
+}
+
 // So is the example of the page about TLS, but for a fingerprint that nobody has.
 func TestTLSExample(t *testing.T) {
 	text := strings.Replace(example(t, "tls.md", "tls"), "6C:1A:…", strings.Repeat("6C:1A:", 15)+"6c:1a", 1)
