@@ -66,10 +66,10 @@ func (d *decoder) moment(parameter, value string) clock.Micros {
 	return clock.FromTime(t)
 }
 
-// stamp writes a point in time (RFC 3339, UTC); nil for none.
-// Stamp gives a moment as it is shown; nil: there was none.
+// Stamp is stamp, for those who make views elsewhere.
 func Stamp(t clock.Micros) *string { return stamp(t) }
 
+// stamp writes a point in time (RFC 3339, UTC); nil for none.
 func stamp(t clock.Micros) *string {
 	if t == 0 {
 		return nil
