@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"context"
-	"database/sql"
 	"errors"
 	"io"
 	"io/fs"
@@ -25,6 +24,7 @@ type operated struct {
 	t       *testing.T
 	data    string
 	address string
+	more    []string // flags of serve
 	signals chan os.Signal
 	ended   chan int
 	out     *transcript
@@ -74,7 +74,7 @@ func (o *operated) serve(said string) string {
 	o.signals, o.ended, o.out = make(chan os.Signal, 2), make(chan int, 1), &transcript{}
 	env := o.env(o.out)
 	go func() {
-		o.ended <- Run(context.Background(), []string{"serve", "--data", o.data, "--listen", o.address, "--log-level", "error"}, env)
+		o.ended <- Run(context.Background(), append([]string{"serve", "--data", o.data, "--listen", o.address, "--log-level", "error"}, o.more...), env)
 	}()
 	for end := time.Now().Add(20 * time.Second); !strings.Contains(o.out.String(), said); <-time.After(20 * time.Millisecond) {
 		if time.Now().After(end) {
@@ -107,14 +107,11 @@ func (o *operated) run(args ...string) string {
 func (o *operated) copyStore() (putBack func()) {
 	o.t.Helper()
 	store, backup := filepath.Join(o.data, app.StoreFile), filepath.Join(o.t.TempDir(), "copy.db")
-	db, err := sql.Open("sqlite", store)
-	if err == nil {
-		_, err = db.Exec("vacuum into ?", backup)
-		err = errors.Join(err, db.Close())
+	page := pageCommands(o.t, "restore.md", "backup-sqlite")
+	if len(page) != 1 {
+		o.t.Fatalf("the page has %q", page)
 	}
-	if err != nil {
-		o.t.Fatal(err)
-	}
+	o.follow(strings.ReplaceAll(page[0][0], "copy.db", backup)+" --data "+o.data, strings.ReplaceAll(page[0][1], "copy.db", backup))
 	return func() {
 		b, err := os.ReadFile(backup)
 		for _, suffix := range []string{"-wal", "-shm"} {
@@ -125,6 +122,15 @@ func (o *operated) copyStore() (putBack func()) {
 		if err = errors.Join(err, os.WriteFile(store, b, 0o600)); err != nil {
 			o.t.Fatal(err)
 		}
+	}
+}
+
+// follow runs a command that needs no gateway, which has to say this.
+func (o *operated) follow(command, want string) {
+	o.t.Helper()
+	var out bytes.Buffer
+	if code := Run(context.Background(), pageWords(command), o.env(&out)); code != exitDone || !strings.Contains(out.String(), want) {
+		o.t.Fatalf("einmal %s ended with %d and does not say %q: %s", command, code, want, &out)
 	}
 }
 
@@ -141,7 +147,7 @@ func pageCommands(t *testing.T, page, mark string) (all [][]string) {
 	}
 	for line := range strings.Lines(string(found[1])) {
 		line = strings.TrimSpace(line)
-		if command, is := strings.CutPrefix(line, "$ einmal "); is {
+		if command, is := strings.CutPrefix(strings.Replace(line, "$ einmal ", "$ ", 1), "$ "); is {
 			all = append(all, []string{command})
 		} else {
 			all[len(all)-1] = append(all[len(all)-1], line)
@@ -163,10 +169,16 @@ func pageWords(command string) (args []string) {
 // covers: D20
 func TestRestorePage(t *testing.T) {
 	o := newOperated(t)
+	followRestorePage(t, o, o.copyStore)
+}
+
+// followRestorePage takes a copy in which a message waits, puts it back, and does what the page says.
+func followRestorePage(t *testing.T, o *operated, copyStore func() (putBack func())) {
+	t.Helper()
 	o.serve("admin key:")
 	o.run("stop", "--purpose", "alert", "--by", "Ann", "--reason", "a copy is taken")
 	id := regexp.MustCompile(`msg_\w+`).FindString(o.run("send", "--to", "+12025550143", "--purpose", "alert", "--event-id", "a", "--event-version", "1", "--text", "Attention."))
-	putBack := o.copyStore()
+	putBack := copyStore()
 	o.run("resume", "--purpose", "alert", "--by", "Ann", "--reason", "it is taken")
 	o.stop()
 	putBack()
