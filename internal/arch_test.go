@@ -29,6 +29,8 @@ var floors = []floor{
 		"main hands over and does nothing else, so that tests can run the whole program in their own process"},
 	{"internal/cli", []string{"internal/app", "internal/bench", "internal/demo", "internal/doctor", "internal/edge/api/...", "internal/store", "internal/provider/simulator", "internal/domain/...", "internal/smpp", "internal/ground/..."},
 		"commands start a gateway through app, talk to a running one in the API's words, and run the simulated SMSC by itself; they never reach into a flow or an adapter"},
+	{"deploy", []string{},
+		"examples of how it is run, and the tests that read them; the package has no code of its own, and nothing of the program knows it"},
 	{"internal/doctor", []string{"internal/app", "internal/store/...", "internal/ground/..."},
 		"the doctor looks at what a gateway stands on, with the gateway's own configuration and without starting one; it stands beside the command line, which alone knows it"},
 	{"internal/torture/...", []string{"internal/store/...", "internal/provider/simulator", "internal/domain/...", "internal/ground/..."},

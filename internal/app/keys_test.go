@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"log/slog"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,25 @@ import (
 	"github.com/einmal/einmal/internal/app"
 	"github.com/einmal/einmal/internal/ground/secret"
 )
+
+// Keys that were made before their store: the first start waits for a word, since a store that is missing looks the same.
+//
+// covers: X7, D20
+func TestKeysBeforeTheirStore(t *testing.T) {
+	t.Setenv("VAULT_IDENTITY_KEY", strings.Repeat("ab", secret.KeySize))
+	t.Setenv("VAULT_SEALING_KEY", strings.Repeat("cd", secret.KeySize))
+	c := testConfig(t, "sqlite")
+	c.Keys = "env:VAULT"
+	g := start(t, c)
+	if !strings.Contains(g.Held(), "its keys are not new") {
+		t.Errorf("held: %q", g.Held())
+	}
+	if r := g.call(http.MethodPost, "/v1/restored", map[string]any{"reason": "a new installation"}); r.Status != http.StatusAccepted {
+		t.Errorf("%d %s", r.Status, r.Raw)
+	}
+	g.until("traffic", func() bool { return g.call(http.MethodGet, "/readyz", nil).Status == http.StatusOK })
+	g.await(g.post(alert("first", "+12025550100")).at("message.id"), "delivered")
+}
 
 // The keys may move out of the data folder, to another one or to the environment; others than the store's are refused.
 //

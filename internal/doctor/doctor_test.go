@@ -283,15 +283,18 @@ func TestAGatewayThatIsNotWell(t *testing.T) {
 			return
 		}
 		_, _ = w.Write([]byte("# HELP\neinmal_traffic_held 1\neinmal_exceptions_open 3\neinmal_connection_bound{connection=\"simulator\"} 0\n" +
-			"einmal_webhook_tries_total{result=\"dead\"} 2\neinmal_webhook_overdue_seconds 400\n"))
+			"einmal_webhook_tries_total{result=\"dead\"} 2\neinmal_webhook_overdue_seconds 400\n" +
+			"einmal_connection_bound{connection=\"b\"} 0\neinmal_bind_slots{connection=\"b\"} 0\neinmal_bind_slots{connection=\"simulator\"} 1\n"))
 	}))
 	defer server.Close()
 	p.o.Sources.Flags.Listen = strings.TrimPrefix(server.URL, "http://")
+	p.file = "connections: {simulator: {kind: simulator}, b: {kind: smpp, address: 'x:1'}}\nroutes: [{use: [simulator, b]}]\n"
 	all := p.examine()
 	expect(t, all, "gateway", doctor.Fail, "the store went back in time")
 	expect(t, all, "work", doctor.Fail, "traffic waits")
 	expect(t, all, "work", doctor.Warn, "exceptions that wait for a person (3)")
 	expect(t, all, "connection simulator", doctor.Fail, "it is not bound")
+	expect(t, all, "connection b", doctor.Warn, "this node stands by")
 	expect(t, all, "work", doctor.Warn, "deliveries to webhooks that were given up (2)")
 	expect(t, all, "work", doctor.Warn, "deliveries to webhooks wait longer than they should (400)")
 	if doctor.Worst(all) != doctor.Fail {

@@ -15,13 +15,17 @@ func (e *examination) connections(ctx context.Context) {
 	for _, name := range slices.Sorted(maps.Keys(e.cfg.Connections)) {
 		k := e.cfg.Connections[name]
 		check := "connection " + name
-		bound, known := 0.0, false
+		bound, known, standby := 0.0, false, false
 		if e.gateway != nil {
 			bound, known = e.gateway.metric(`einmal_connection_bound{connection=%q}`, name)
+			slots, shared := e.gateway.metric(`einmal_bind_slots{connection=%q}`, name)
+			standby = shared && slots == 0
 		}
 		switch {
 		case known && bound > 0:
 			e.ok(check, "it is bound")
+		case known && standby:
+			e.say(check, Warn, "einmal doctor on the nodes that have the binds; see einmal_bind_slots in docs/metrics.md", "this node stands by: it has none of the binds that nodes share, or does not reach the store")
 		case known:
 			e.say(check, Fail, "look for \"not bound\" in the gateway's log, which says why", "it is not bound: no message leaves by it")
 		case k.Simulated():
