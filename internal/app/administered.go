@@ -11,6 +11,7 @@ func (a *App) administered() *control.Watcher {
 	return control.New(control.Config{Store: a.store, Log: a.log, Loaders: []control.Loader{
 		{Name: "tenants", Load: a.tenants.load},
 		{Name: "connections and routes", Load: a.loadLines},
+		{Name: "prices", Load: a.prices.load},
 	}})
 }
 

@@ -62,6 +62,7 @@ type App struct {
 	restore    *restore.Service
 	control    *control.Watcher
 	tenants    *tenants
+	prices     *prices
 	api        *api.API
 	server     *http.Server
 	listener   net.Listener

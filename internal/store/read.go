@@ -6,6 +6,7 @@ import (
 	"github.com/einmal/einmal/internal/domain/evidence"
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/domain/message"
+	"github.com/einmal/einmal/internal/domain/wallet"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
 )
@@ -37,6 +38,9 @@ type Message struct {
 	Since    clock.Micros
 	Final    bool
 	Attempts []Attempt // by attempt and part
+
+	Price wallet.MicroUSD // of a part; 0: nothing is paid for it
+	Cost  Cost            // what its tenant pays
 }
 
 // Delivery is the reported delivery of the message (ReportedDelivery).

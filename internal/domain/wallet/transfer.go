@@ -15,18 +15,14 @@ const (
 // row is one state of the table.
 type row struct {
 	name      string
-	about     string
 	to        []State // by what is learned of the part
 	corrected []State // by what corrects something final: a person, a rebuild, a documented rule
 }
 
 var states = map[State]row{
-	Held: {"held", "Decided, and not sent yet, or its outcome is not known. The money is kept.",
-		[]State{Settled, Released}, nil},
-	Settled: {"settled", "The provider took the part. It is paid.",
-		nil, []State{Held, Released}},
-	Released: {"released", "The part was certainly not sent. It costs nothing.",
-		nil, []State{Held, Settled}},
+	Held:     {"held", []State{Settled, Released}, nil},
+	Settled:  {"settled", nil, []State{Held, Released}},
+	Released: {"released", nil, []State{Held, Settled}},
 }
 
 // States lists all states.
@@ -34,9 +30,6 @@ func States() []State { return []State{Held, Settled, Released} }
 
 // String returns the state's spelling, or "" for a number that is none.
 func (s State) String() string { return states[s].name }
-
-// About says what the state means.
-func (s State) About() string { return states[s].about }
 
 // Moves reports whether a charge goes from one state to another by what is learned of its part.
 func Moves(from, to State) bool { return slices.Contains(states[from].to, to) }

@@ -161,3 +161,16 @@ func TestPricesAreFound(t *testing.T) {
 		}
 	}
 }
+
+func TestAmountsAreRead(t *testing.T) {
+	for s, want := range map[string]MicroUSD{"50": 50 * Dollar, "-12.5": -12_500_000, "0.0075": 7_500, "0.000001": 1, "0": 0, "1000000": Largest} {
+		if got, ok := ParseUSD(s); !ok || got != want {
+			t.Errorf("%q is %d, %t; want %d", s, got, ok, want)
+		}
+	}
+	for _, s := range []string{"", ".", ".5", "5.", "1,5", "1e3", "+5", "0.0000001", "1000001", "--1", " 1", "99999999999999999999"} {
+		if got, ok := ParseUSD(s); ok {
+			t.Errorf("%q was read as %d", s, got)
+		}
+	}
+}

@@ -17,6 +17,7 @@ import (
 	"github.com/einmal/einmal/internal/domain/phone"
 	"github.com/einmal/einmal/internal/domain/request"
 	"github.com/einmal/einmal/internal/domain/route"
+	"github.com/einmal/einmal/internal/domain/wallet"
 	"github.com/einmal/einmal/internal/ground/batch"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
@@ -103,6 +104,8 @@ type Config struct {
 	// RefuseUnassigned refuses destinations of ranges that their country has not given out, as far as this release
 	// knows. Accepting them is the default: number plans grow faster than their descriptions.
 	RefuseUnassigned bool
+	// Price is what a part to a number costs a tenant; false: there is no price for it. Nil: nobody pays.
+	Price func(of ident.Partition, e164 string) (wallet.MicroUSD, bool)
 	// Guards are rules beside deduplication that are asked of every request, before the store is.
 	Guards  []Guard
 	Batch   batch.Config

@@ -29,7 +29,7 @@ func (s *Service) request(sub *Submission, c *checked, p *inForce, made ids) *in
 		Tenant: sub.Tenant, PolicyID: p.ID(), Purpose: c.Purpose, MappedBy: c.MappedBy, To: c.To,
 		Event: c.Event, Sender: c.Sender, Template: sub.Template, CorrelationID: sub.CorrelationID, Connection: c.connection.ID, Simulated: sub.Simulate,
 		ValidFor: c.ValidFor, Idempotency: s.idempotency(sub), Text: c.text.layout, Before: sub.turn.before,
-		DryRun: sub.DryRun, Guards: sub.Guards,
+		DryRun: sub.DryRun, Guards: sub.Guards, Charge: s.charge(sub, c.To.E164()),
 	}
 	for _, ask := range s.cfg.Guards {
 		if said, about := ask(sub, r); about {

@@ -18,7 +18,7 @@ import (
 
 const messageColumns = `m.id, m.tenant, m.created_at, m.decision_id, m.purpose, m.kind, m.policy_id, m.destination, m.sender,
 	m.event_type, m.event_id, m.event_version, m.template_id, m.template_version, m.correlation_id, m.connection, m.flow,
-	m.intent_key, m.content, m.metadata, m.valid_until, m.receipt_until, m.parts, m.data_coding, m.joined_by, s.state, s.since, s.final`
+	m.intent_key, m.content, m.metadata, m.valid_until, m.receipt_until, m.parts, m.data_coding, m.joined_by, m.price, s.state, s.since, s.final`
 
 func scanMessage(res *sql.Rows) (*store.Message, error) {
 	var (
@@ -28,7 +28,7 @@ func scanMessage(res *sql.Rows) (*store.Message, error) {
 	)
 	err := res.Scan(&id, &m.Tenant, &m.CreatedAt, &decision, &m.Purpose, &m.Kind, &m.PolicyID, &m.Destination, &m.Sender,
 		&m.Event.Type, &m.Event.ID, &m.Event.Version, &m.Template.ID, &m.Template.Version, &m.CorrelationID, &m.Connection, &m.Flow,
-		&key, &m.Content, &m.Metadata, &m.ValidUntil, &m.ReceiptUntil, &m.Text.Parts, &m.Text.DataCoding, &m.Text.JoinedBy, &m.State, &m.Since, &final)
+		&key, &m.Content, &m.Metadata, &m.ValidUntil, &m.ReceiptUntil, &m.Text.Parts, &m.Text.DataCoding, &m.Text.JoinedBy, &m.Price, &m.State, &m.Since, &final)
 	m.ID, m.Decision, m.IntentKey = ident.Message(keyFrom(id)), ident.Decision(keyFrom(decision)), keyFrom(key)
 	m.Metadata, m.Final = orNil(m.Metadata), final == 1
 	return &m, err
@@ -66,7 +66,7 @@ func (s *Store) addAttempts(ctx context.Context, messages []*store.Message) erro
 		ids.add(m.ID)
 		byID[m.ID] = m
 	}
-	return unavailable(s.read().query(ctx, readAttempts, ids, func(res *sql.Rows) error {
+	err := s.read().query(ctx, readAttempts, ids, func(res *sql.Rows) error {
 		var (
 			id, external, node []byte
 			receipt            int
@@ -81,7 +81,11 @@ func (s *Store) addAttempts(ctx context.Context, messages []*store.Message) erro
 		m := byID[ident.Message(keyFrom(id))]
 		m.Attempts = append(m.Attempts, a)
 		return nil
-	}))
+	})
+	if err != nil {
+		return unavailable(err)
+	}
+	return s.addCosts(ctx, messages)
 }
 
 // Events implements store.Reader.

@@ -116,6 +116,24 @@ func (t *tx) chargeRows(ctx context.Context, messages []ident.Message) (map[iden
 	}, wallet.Charge)
 }
 
+// addCosts says what messages cost, where something is paid for them.
+func (s *Store) addCosts(ctx context.Context, messages []*store.Message) error {
+	var ids []ident.Message
+	for _, m := range messages {
+		if m.Price > 0 {
+			ids = append(ids, m.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil
+	}
+	charges, err := s.read().chargeRows(ctx, ids)
+	for _, m := range messages {
+		m.Cost = store.CostOf(charges[m.ID])
+	}
+	return unavailable(err)
+}
+
 var readPrices = define(`select tenant, prefix, micro_usd, from_at from price order by tenant, prefix, from_at`)
 
 // Prices implements store.Wallets.
