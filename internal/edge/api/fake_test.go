@@ -50,6 +50,7 @@ type fakeStore struct {
 	fakeWebhooks
 	store.Keys           // nil, but for the methods below
 	store.Administration // nil: what is administered is tested over the store itself
+	store.Wallets        // nil, as well
 	mu                   sync.Mutex
 	keys                 map[string]store.KeyHolder
 	keyReads             int

@@ -88,6 +88,8 @@ func (h *house) walk(who, foreign *household) {
 			h.walkPhone(r, who)
 		case r.Path == "/v1/receipts/replay":
 			h.walkReplay(r, who)
+		case strings.HasPrefix(r.Path, "/v1/wallet"), r.Path == "/v1/prices":
+			h.walkMoney(r, who, foreign)
 		case r.Path == "/v1/restored":
 			h.walkRestored(r, who)
 		case r.Method == "GET" && r.Path == "/v1/exception-groups":

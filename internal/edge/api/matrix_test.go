@@ -41,7 +41,7 @@ var shared = map[string]routeCase{
 	"POST /users":       {body: `{"login":"NAME","name":"Ann","role":["read"]}`, ok: 201},
 	"PATCH /users/{id}": {about: ofOne, body: `{"state":"suspended"}`}, "GET /guests": {},
 	"POST /guests": {body: `{"name":"tester","phone":"PHONE"}`, ok: 201}, "DELETE /guests/{id}": {about: ofOne},
-	"GET /senders": {}, "GET /numbers": {},
+	"GET /senders": {}, "GET /numbers": {}, "GET /wallet": {}, "GET /wallet/entries": {},
 }
 
 // routeCases has every route that asks for a key. Who adds a route says here whose it is.
@@ -75,7 +75,11 @@ var routeCases = map[string]routeCase{
 	"POST /v1/tenants/{tenant}/senders":            {about: ofOperator, body: `{"sender":"NAME"}`, ok: 201},
 	"DELETE /v1/tenants/{tenant}/senders/{sender}": {about: ofOperator},
 	"POST /v1/tenants/{tenant}/numbers":            {about: ofOperator, body: `{"number":"PHONE"}`, ok: 201},
-	"PATCH /v1/tenants/{tenant}/numbers/{id}":      {about: ofOperator, body: `{"until":"2026-01-01T00:00:00Z"}`},
+	"POST /v1/tenants/{tenant}/topups":             {about: ofOperator, body: `{"amount_micro_usd":5,"reference":"NAME","reason":"paid"}`, ok: 201},
+	"POST /v1/tenants/{tenant}/limit":              {about: ofOperator, body: `{"lift":true,"by":"ann","reason":"NAME"}`},
+	"GET /v1/prices":                               {about: ofOperator}, "PUT /v1/prices": {about: ofOperator, body: `{"data":[{"prefix":"49","micro_usd":7}]}`},
+	"GET /v1/wallets/verify":                  {about: ofOperator},
+	"PATCH /v1/tenants/{tenant}/numbers/{id}": {about: ofOperator, body: `{"until":"2026-01-01T00:00:00Z"}`},
 }
 
 func caseOf(r Route) (routeCase, bool) {

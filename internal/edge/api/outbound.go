@@ -39,6 +39,7 @@ type Store interface {
 	WebhookDelivery(ctx context.Context, tenant ident.Partition, id store.DeliveryID) (store.WebhookDelivery, error)
 	ReplayDelivery(ctx context.Context, tenant ident.Partition, id store.DeliveryID, again store.AgainFunc) (webhook.Delivery, error)
 	ReplayDead(ctx context.Context, tenant ident.Partition, id ident.Webhook, limit int, again store.AgainFunc) (int, error)
+	store.Wallets
 	PolicyInForce(ctx context.Context) (name string, version int, err error)
 	Policy(ctx context.Context, name string, version int) (store.PolicyVersion, error)
 	ListPolicies(ctx context.Context, before int64, limit int) ([]store.PolicyVersion, error)

@@ -16,6 +16,7 @@ import (
 	"github.com/einmal/einmal/internal/domain/policy"
 	"github.com/einmal/einmal/internal/domain/route"
 	"github.com/einmal/einmal/internal/domain/tenant"
+	"github.com/einmal/einmal/internal/domain/wallet"
 	"github.com/einmal/einmal/internal/engine/outbound"
 	"github.com/einmal/einmal/internal/engine/receipt"
 	"github.com/einmal/einmal/internal/engine/relay/deliver"
@@ -40,6 +41,7 @@ type house struct {
 	serial int // of names that nobody has
 	conn   int64
 	space  int64
+	price  wallet.MicroUSD // of a part, for everybody
 }
 
 func newHouse(t *testing.T) *house {
@@ -58,7 +60,7 @@ func newHouse(t *testing.T) *house {
 		Route: func(context.Context, route.Question) (outbound.Connection, error) {
 			return outbound.Connection{ID: h.conn}, nil
 		},
-		Simulated: func(int64) bool { return true },
+		Simulated: func(int64) bool { return true }, Price: func(ident.Partition, string) (wallet.MicroUSD, bool) { return h.price, true },
 	})
 	installation, err := st.EnsureTenant(ctx, "installation")
 	must(t, err)
@@ -134,7 +136,7 @@ func (o *household) marks() []string {
 	return []string{
 		o.message.String(), o.decision, o.receipt, o.exception, o.keyID,
 		"key-" + o.name, "correlation-" + o.name, "basket-" + o.name, o.externalID(),
-		"ann-" + o.name, "reason-" + o.name, o.victim, o.user, o.guest, o.sender, o.lease, o.webhook, o.delivery, "hooks-" + o.name,
+		"ann-" + o.name, "reason-" + o.name, "-by-" + o.name, o.victim, o.user, o.guest, o.sender, o.lease, o.webhook, o.delivery, "hooks-" + o.name,
 	}
 }
 
@@ -144,7 +146,11 @@ func (h *house) household(name string) *household {
 	ctx := context.Background()
 	o := &household{name: name}
 	var err error
-	o.id, err = h.store.EnsureTenant(ctx, name)
+	if o.id, err = h.store.EnsureTenant(ctx, "installation"); name != "installation" {
+		var made store.Tenant
+		made, err = h.store.CreateTenant(ctx, store.Tenant{Name: name, Prepaid: true})
+		o.id = made.ID
+	}
 	must(h.t, err)
 	k := secret.NewAPIKey()
 	o.key, o.keyID = k.Text(), k.ID
@@ -191,6 +197,10 @@ func (h *house) furnish(o *household) {
 	for range 2 { // the first one is the default, and stays
 		o.sender = h.fill("sNAME-" + o.name[:2])
 		_, _, err = h.store.PutSender(ctx, store.Sender{Tenant: o.id, Sender: o.sender})
+		must(h.t, err)
+	}
+	if o.name != "installation" { // which has no wallet
+		_, _, err = h.store.Pay(ctx, store.Payment{ID: ident.NewTransfer(o.id), Tenant: o.id, Amount: 5, Reference: h.fill("paid-NAME-by-" + o.name)})
 		must(h.t, err)
 	}
 	l, err := h.store.LeaseNumber(ctx, store.Lease{ID: ident.NewLease(o.id), Tenant: o.id, Number: h.fill("PHONE")}, tenant.Lease)

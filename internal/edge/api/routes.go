@@ -36,6 +36,7 @@ func (a *API) register() {
 	a.registerUsers()
 	a.registerSenders()
 	a.registerNumbers()
+	a.registerWallet()
 	add(a, op("GET", "/v1/policies", "list-policies", "Policies", "The versions of policies that were in force, the newest first"), ScopeAdmin, a.listPolicies)
 	apply := withBody(op("POST", "/v1/policies", "apply-policy", "Policies", "Bring a policy file into force, for all nodes at once"), a.schema(policyBody{}))
 	apply.MaxBodyBytes = maxPolicyBody

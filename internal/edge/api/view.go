@@ -88,6 +88,7 @@ type MessageView struct {
 	PolicyVersion    string            `json:"policy_version"`
 	Connection       string            `json:"connection" doc:"Over which it was to be sent when it was decided. An attempt names its own."`
 	DeduplicationKey string            `json:"deduplication_key" doc:"A keyed hash of the intent, in hexadecimal."`
+	Cost             *CostView         `json:"cost,omitempty" doc:"What a prepaid tenant pays for it."`
 }
 
 // messageView shows a message. names are the connections', shown is the number that may be seen whole.
@@ -99,6 +100,9 @@ func (a *API) messageView(m *store.Message, names map[int64]string, metadata map
 		Template: templateView(m.Template), CorrelationID: m.CorrelationID, Metadata: metadata, Channel: "sms",
 		CreatedAt: at(m.CreatedAt), ValidUntil: at(m.ValidUntil), Simulated: a.cfg.Simulated(m.Connection),
 		Decision: m.Decision.String(), PolicyVersion: m.PolicyID, Connection: names[m.Connection], DeduplicationKey: hex.EncodeToString(m.IntentKey[:]),
+	}
+	if m.Price > 0 {
+		v.Cost = costView(m.Cost)
 	}
 	for i := range m.Attempts {
 		v.Attempts = append(v.Attempts, attemptView(&m.Attempts[i], names, shown))
