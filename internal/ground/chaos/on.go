@@ -21,6 +21,7 @@ var (
 	pause       = mustChoose("EINMAL_PAUSE")
 	storeOffset = mustDuration("EINMAL_CLOCK_OFFSET")
 	nodeOffset  = mustDuration("EINMAL_NODE_CLOCK_OFFSET")
+	haste       = mustHaste("EINMAL_WEBHOOK_HASTE")
 )
 
 // choice is a pass of a point.
@@ -49,6 +50,21 @@ func StoreClockOffset() time.Duration { return storeOffset }
 
 // NodeClockOffset is how far the node's wall clock is shifted.
 func NodeClockOffset() time.Duration { return nodeOffset }
+
+// WebhookHaste is by how much the pauses between tries of a webhook are shorter than they are.
+func WebhookHaste() int64 { return haste }
+
+func mustHaste(env string) int64 {
+	s := os.Getenv(env)
+	if s == "" {
+		return 1
+	}
+	n, err := strconv.ParseInt(s, 10, 32)
+	if err != nil || n < 1 {
+		die("%s=%s: write a number from 1", env, s)
+	}
+	return n
+}
 
 // mustChoose reads "point:n". A typing error must not turn a failure test into a test of nothing, so it ends
 // the process at once.

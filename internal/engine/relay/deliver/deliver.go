@@ -35,10 +35,11 @@ type Config struct {
 	Store   Store
 	Builder *payload.Builder
 	Poster  *Poster
-	Room    webhook.Room  // zero: see defaultRoom
-	Lease   time.Duration // 45 s
-	Every   time.Duration // how often it looks for what is due if nobody calls Wake; 1 s
-	Keep    time.Duration // how long what was delivered is kept; 0: for ever
+	Room    webhook.Room     // zero: see defaultRoom
+	Settle  store.SettleFunc // nil: webhook.Settle
+	Lease   time.Duration    // 45 s
+	Every   time.Duration    // how often it looks for what is due if nobody calls Wake; 1 s
+	Keep    time.Duration    // how long what was delivered is kept; 0: for ever
 	Log     *slog.Logger
 	Metrics *Metrics
 }
@@ -93,6 +94,9 @@ func New(cfg Config) *Deliverer {
 	}
 	if cfg.Every == 0 {
 		cfg.Every = defaultEvery
+	}
+	if cfg.Settle == nil {
+		cfg.Settle = hastened(webhook.Settle)
 	}
 	return &Deliverer{cfg: cfg, wake: make(chan struct{}, 1), results: make(chan ended, cfg.Room.All), stopped: make(chan struct{}), inFlight: map[ident.Webhook]*hand{}}
 }
@@ -252,7 +256,7 @@ func (d *Deliverer) postAll(ctx context.Context, chain []store.ClaimedDelivery, 
 	for i := range chain {
 		c := &chain[i]
 		answer := webhook.Answer{Problem: webhook.NoTime}
-		if ctx.Err() == nil && time.Since(began.here) < d.cfg.Lease-2*PostTimeout {
+		if ctx.Err() == nil && time.Since(began.here) < d.cfg.Lease-2*d.cfg.Poster.timeout() {
 			answer = d.post(ctx, c, began)
 		}
 		if ctx.Err() != nil && answer.Verdict() != webhook.Took {

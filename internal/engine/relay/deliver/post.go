@@ -2,6 +2,7 @@ package deliver
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -35,11 +36,7 @@ type Poster struct {
 // Post sends a body to an endpoint, once, and says what came of it. now is the store's time: receivers compare it with
 // their own, and a node's clock may be wrong.
 func (p *Poster) Post(ctx context.Context, w *store.Webhook, id string, body []byte, now time.Time) webhook.Answer {
-	timeout := p.Timeout
-	if timeout == 0 {
-		timeout = PostTimeout
-	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := context.WithTimeout(ctx, p.timeout())
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.URL, bytes.NewReader(body))
 	if err != nil {
@@ -63,6 +60,8 @@ func (p *Poster) Post(ctx context.Context, w *store.Webhook, id string, body []b
 	_ = res.Body.Close()
 	return webhook.Answer{Status: res.StatusCode, RetryAfter: retryAfter(res.Header)}
 }
+
+func (p *Poster) timeout() time.Duration { return cmp.Or(p.Timeout, PostTimeout) }
 
 // problemOf puts an error into one of our own words: its text may hold what a name server or an endpoint wrote.
 func problemOf(err error) webhook.Problem {

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/einmal/einmal/internal/domain/webhook"
+	"github.com/einmal/einmal/internal/ground/chaos"
+	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/store"
 )
 
@@ -16,6 +18,21 @@ const (
 	trimEvery   = 10 * time.Minute
 	trimBatch   = 1000 // small: whoever reports results waits for the same rows' pages
 )
+
+// hastened makes pauses shorter where failure tests ask for it.
+func hastened(settle store.SettleFunc) store.SettleFunc {
+	haste := clock.Micros(chaos.WebhookHaste())
+	if haste == 1 {
+		return settle
+	}
+	return func(d webhook.Delivery, r webhook.Result, now clock.Micros) webhook.Delivery {
+		after := settle(d, r, now)
+		if after.State == webhook.Pending && after.NextAt > now {
+			after.NextAt = now + (after.NextAt-now)/haste
+		}
+		return after
+	}
+}
 
 // store notes results, as many together as there are, until there will be no more.
 func (d *Deliverer) store() {
@@ -57,7 +74,7 @@ func (d *Deliverer) settle(batch []ended) (after []webhook.Delivery, err error) 
 	}
 	for until := time.Now().Add(d.cfg.Lease); ; {
 		ctx, cancel := context.WithTimeout(context.Background(), d.cfg.Lease)
-		after, err = d.cfg.Store.SettleDeliveries(ctx, results, webhook.Settle)
+		after, err = d.cfg.Store.SettleDeliveries(ctx, results, d.cfg.Settle)
 		cancel()
 		if err == nil {
 			return after, nil
