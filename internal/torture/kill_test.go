@@ -44,6 +44,10 @@ func (w *world) killAt(point chaos.Point) {
 	case chaos.ReleaseWritten, chaos.ReleaseCommitted, chaos.DoubtWritten:
 		w.restoreUnderLoad(func(p *process) *process { return w.killRelease(p, point) })
 		return
+	case chaos.WebhookClaimed, chaos.WebhookPosted:
+		w.telling = true
+		w.killTelling(point, nil, 10)
+		return
 	}
 	w.vary()
 	w.lean(point)

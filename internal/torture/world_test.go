@@ -69,8 +69,9 @@ type world struct {
 	echo     bool
 	joinedBy string
 	send     string
-	binds    int // that all gateways together have
-	allowed  int // that the carrier allows; 0: any number
+	binds    int  // that all gateways together have
+	allowed  int  // that the carrier allows; 0: any number
+	telling  bool // gateways may tell endpoints of this test
 }
 
 // onEveryStore runs a test on each engine, beside the others.
@@ -136,6 +137,9 @@ func (w *world) configuration(data string) string {
 	text := fmt.Sprintf(configuration, data, w.engine.url, "file:"+filepath.Join(w.dir, "policy.yaml"), w.carrier, w.binds, window, answerIn, w.joinedBy, w.send)
 	if w.echo {
 		text += echoed
+	}
+	if w.telling {
+		text += telling
 	}
 	return text
 }
