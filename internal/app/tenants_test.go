@@ -108,6 +108,11 @@ func TestATeamKeyReachesTheTeam(t *testing.T) {
 		const ann, tom, stranger = "+12025550101", "+12025550102", "+12025550103"
 		user := acme.expect(201, "POST", "/v1/users", `{"login":"ann","name":"Ann","role":["send"],"phone":"`+ann+`"}`)
 		guest := acme.expect(201, "POST", "/v1/guests", `{"name":"Tom","phone":"`+tom+`"}`)
+		for path, words := range map[string]string{"/v1/users": user.Raw, "/v1/guests": guest.Raw} { // numbers are masked wherever they are shown
+			if all := words + acme.expect(200, "GET", path, nil).Raw; strings.Count(all, `"phone":"+1202•••010`) != 2 || strings.Contains(all, "555") {
+				t.Errorf("%s: %s", path, all)
+			}
+		}
 		other.expect(201, "POST", "/v1/guests", `{"name":"Sam","phone":"`+stranger+`"}`)
 		team := acme.keyOf(`{"name":"staging","kind":"team","scopes":["send","read"]}`)
 		n := 0

@@ -24,7 +24,7 @@ type NewGuestView struct {
 }
 
 func guestView(g store.Guest) GuestView {
-	return GuestView{ID: g.ID.String(), Name: g.Name, Phone: masked(g.Phone, g.Phone), CreatedAt: at(g.CreatedAt), CreatedBy: g.CreatedBy}
+	return GuestView{ID: g.ID.String(), Name: g.Name, Phone: masked(g.Phone, ""), CreatedAt: at(g.CreatedAt), CreatedBy: g.CreatedBy}
 }
 
 func (a *API) listGuests(ctx context.Context, in *Paging) (List[GuestView], error) {

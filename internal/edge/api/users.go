@@ -24,7 +24,7 @@ type UserView struct {
 
 func userView(u store.User) UserView {
 	return UserView{
-		ID: u.ID.String(), Login: u.Login, Name: u.Name, Phone: orNull(masked(u.Phone, u.Phone)), Role: ParseScopes(u.Role).words(),
+		ID: u.ID.String(), Login: u.Login, Name: u.Name, Phone: orNull(masked(u.Phone, "")), Role: ParseScopes(u.Role).words(),
 		State: u.State.String(), CreatedAt: at(u.CreatedAt), CreatedBy: u.CreatedBy,
 	}
 }
