@@ -33,6 +33,9 @@ func (a administration) Connections(ctx context.Context) ([]api.ConnectionView, 
 		if err != nil {
 			return nil, err
 		}
+		if v.Waiting, err = a.waiting(ctx, l, waitingTo); err != nil {
+			return nil, err
+		}
 		views = append(views, v)
 	}
 	return views, nil
@@ -244,11 +247,21 @@ func (a administration) unused(ctx context.Context, l *line) error {
 			return fault.New(fault.State, "%s of the routes leads to %s: take it out of them first, or disable the connection", ruleWords(i), l.name)
 		}
 	}
-	b, err := a.store.Backlog(ctx, l.id, 1)
-	for _, waiting := range b.Pending {
-		if waiting > 0 {
-			return fault.New(fault.State, "messages wait for %s: let them leave, which they do while it is enabled, or cancel them", l.name)
-		}
+	n, err := a.waiting(ctx, l, 1)
+	if n > 0 {
+		return fault.New(fault.State, "messages wait for %s: let them leave, which they do while it is enabled, or cancel them", l.name)
 	}
 	return err
+}
+
+// waitingTo is how far what waits is counted in each lane.
+const waitingTo = 1000
+
+// waiting counts what waits for a line.
+func (a administration) waiting(ctx context.Context, l *line, most int) (n int, err error) {
+	b, err := a.store.Backlog(ctx, l.id, most)
+	for _, waiting := range b.Pending {
+		n += waiting
+	}
+	return n, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -188,7 +189,12 @@ func TestAConnectionThatCannotRun(t *testing.T) {
 		if g.accepts() != 1 {
 			t.Error("it was not sent over the connection that works")
 		}
-		g.does(200, "PATCH", "/v1/connections/carrier_b", `{"settings":{"password":null}}`)
+		secret := filepath.Join(t.TempDir(), "password")
+		g.does(200, "PATCH", "/v1/connections/carrier_b", `{"settings":{"password":"file:`+secret+`"}}`)
+		g.until("the other reason", func() bool {
+			return strings.Contains(g.call("GET", "/v1/connections/carrier_b", nil).at("problem"), "cannot be read")
+		})
+		must(t, os.WriteFile(secret, []byte("secret\n"), 0o600)) // it comes late, as mounted secrets do
 		g.becomes("carrier_b", "bound")
 		g.await(g.post(alert("A-2", "+12025550100")).at("message.id"), "delivered")
 		if len(other.took()) != 1 {

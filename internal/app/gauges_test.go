@@ -28,7 +28,7 @@ func (c *counting) Backlog(_ context.Context, _ int64, most int) (store.Backlog,
 // is missing, and the rest is not.
 func TestGaugesCountOnceInAWhile(t *testing.T) {
 	s, status, now := &counting{}, "bound", time.Unix(1, 0)
-	g := newGauges(s, func() []gauged { return []gauged{{1, "carrier", status}} }, func() bool { return false }, slog.New(slog.DiscardHandler))
+	g := newGauges(s, func() []gauged { return []gauged{{1, "carrier", status}, {2, "other", "disabled"}} }, func() bool { return false }, slog.New(slog.DiscardHandler))
 	metrics := telemetry.NewMetrics()
 	metrics.Register(g)
 	g.now = func() time.Time { return now }
@@ -46,17 +46,18 @@ func TestGaugesCountOnceInAWhile(t *testing.T) {
 	}
 	for range 3 {
 		shows(`einmal_connection_bound{connection="carrier"} 1`, `einmal_messages_pending{connection="carrier",lane="authentication"} 1`,
-			`einmal_messages_pending{connection="carrier",lane="confirmation"} 7`, "einmal_messages_unknown 2", "einmal_exceptions_open 3", "einmal_traffic_held 0")
+			`einmal_messages_pending{connection="carrier",lane="confirmation"} 7`, "einmal_messages_unknown 2", "einmal_exceptions_open 3", "einmal_traffic_held 0",
+			`einmal_connection_bound{connection="other"} 0`, `einmal_messages_pending{connection="other",lane="authentication"} 2`)
 	}
-	if s.asked != 1 || s.most != countedTo {
+	if s.asked != 2 || s.most != countedTo {
 		t.Errorf("the store counted %d times, up to %d", s.asked, s.most)
 	}
 	now, status = now.Add(countEvery), "paused: refused"
-	shows(`einmal_connection_bound{connection="carrier"} 0`, `lane="authentication"} 2`)
+	shows(`einmal_connection_bound{connection="carrier"} 0`, `{connection="carrier",lane="authentication"} 3`)
 	now, s.err = now.Add(countEvery), errors.New("down")
 	shows("einmal_connection_bound", "no einmal_messages_pending", "no einmal_exceptions_open")
 	shows("no einmal_messages_pending")
-	if s.asked != 3 {
+	if s.asked != 5 {
 		t.Errorf("a store that is down was asked %d times", s.asked)
 	}
 }

@@ -13,6 +13,9 @@ import (
 // drainExtra is how much longer than for an answer is waited until a line ends.
 const drainExtra = 5 * time.Second
 
+// startAgain is how long a line rests that could not be started.
+const startAgain = 5 * time.Second
+
 // keeper brings one connection of this node to what is wanted of it, one change after another: the line that runs is
 // drained before the next one begins, so that a connection has one bind.
 type keeper struct {
@@ -75,8 +78,27 @@ func (k *keeper) work() {
 			continue
 		case ended:
 			return
+		case want != nil && want.trouble() != "":
+			k.tryAgain(want)
+			continue
 		}
 		<-k.wake
+	}
+}
+
+// tryAgain waits, and starts a line that could not be started: a file that it needs may be there by now.
+func (k *keeper) tryAgain(l *line) {
+	select {
+	case <-k.wake:
+		return
+	case <-time.After(startAgain):
+	}
+	before := l.trouble()
+	switch err := k.start(l); {
+	case err == nil:
+		k.app.log.Info("a connection that could not be started runs", "connection", l.name)
+	case err.Error() != before:
+		k.app.cannotRun(l, err)
 	}
 }
 
@@ -115,6 +137,7 @@ func (k *keeper) start(l *line) error {
 	}
 	k.runs = runs
 	l.run.Store(runs)
+	l.problem.Store("")
 	return nil
 }
 

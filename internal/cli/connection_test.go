@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	carrierB = `{"name":"carrier_b","kind":"smpp","from":"api","enabled":true,"simulated":false,"state":"bound","settings":{"kind":"smpp","password":"env:B"},"version":2,"changed_at":"2026-12-31T10:00:00Z","changed_by":"ann, key k"}`
+	carrierB = `{"name":"carrier_b","kind":"smpp","from":"api","enabled":true,"simulated":false,"state":"bound","waiting":12,"settings":{"kind":"smpp","password":"env:B"},"version":2,"changed_at":"2026-12-31T10:00:00Z","changed_by":"ann, key k"}`
 	twoRules = `{"from":"api","rules":[{"purpose":"login","prefix":"49","use":["carrier_b","carrier_a"]},{"use":["carrier_a"]}],"version":3,"changed_at":null}`
 )
 
@@ -38,7 +38,7 @@ func connected(asked *[]string) http.HandlerFunc {
 func TestConnections(t *testing.T) {
 	const one = "/v1/connections/carrier_b"
 	for command, c := range map[string]struct{ asks, says string }{
-		"connection list":           {"GET /v1/connections?limit=200", "carrier_b  smpp  bound  api   2026-12-31 10:00:00.000  ann, key k"},
+		"connection list":           {"GET /v1/connections?limit=200", "carrier_b  smpp  bound  12       api   2026-12-31 10:00:00.000  ann, key k"},
 		"connection show carrier_b": {"GET " + one, `"password": "env:B"`},
 		"connection add carrier_b kind=smpp address=h:2775 window=20 tls=true password=env:B lookup.by=[\"own_reference\"] lookup.source=manual system_id=007": {
 			`POST /v1/connections {"enabled":true,"name":"carrier_b","settings":{"address":"h:2775","kind":"smpp","lookup":{"by":["own_reference"],"source":"manual"},"password":"env:B","system_id":"007","tls":true,"window":20}}`,

@@ -37,6 +37,7 @@ type ConnectionView struct {
 	Simulated bool           `json:"simulated"`
 	State     string         `json:"state" doc:"How it is on this node: bound is the state in which messages leave. For people: accept unknown values."`
 	Problem   string         `json:"problem,omitempty" doc:"Why this node cannot run it though it is enabled."`
+	Waiting   int            `json:"waiting" doc:"Messages that wait to be sent over it, counted up to 1000 in each lane. While it is disabled they wait on."`
 	Settings  map[string]any `json:"settings" doc:"As in the configuration file. Secrets are references or masked."`
 	Version   int64          `json:"version" doc:"Counts its changes through the API; 0: it is not the API's."`
 	ChangedAt *string        `json:"changed_at" format:"date-time"`

@@ -2,7 +2,9 @@ package receipt
 
 import (
 	"errors"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/einmal/einmal/internal/domain/evidence"
 	"github.com/einmal/einmal/internal/domain/message"
@@ -91,5 +93,36 @@ func TestRegisteringIsTriedAgain(t *testing.T) {
 	l.answer = func([]store.News) ([]store.Settled, error) { return nil, errors.New("asked again") }
 	if err := w.rekey(t.Context()); err != nil {
 		t.Error(err)
+	}
+}
+
+// What is declared while the worker runs is registered then, and not at the next start.
+func TestDeclaredWhileItRuns(t *testing.T) {
+	l := newList()
+	l.awaited = [][]store.AwaitedID{{{Message: ident.Message{1}, ExternalID: []byte("a"), Answered: true}}}
+	w, _ := worker(l)
+	var ids atomic.Pointer[receipt.IDs]
+	ids.Store(&receipt.IDs{})
+	w.cfg.Rules.Profiles = func(connection int64) (p evidence.Profile) {
+		if connection == 1 {
+			p.IDs = *ids.Load()
+		}
+		return p
+	}
+	told := make(chan ident.Message, 1)
+	l.answer = func(n []store.News) ([]store.Settled, error) {
+		told <- n[0].Message
+		return make([]store.Settled, len(n)), nil
+	}
+	start(t, w)
+	ids.Store(&receipt.IDs{AnyCase: true})
+	w.Declared()
+	select {
+	case m := <-told:
+		if m != (ident.Message{1}) {
+			t.Errorf("told of %s", m)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("nothing was registered under the new form")
 	}
 }

@@ -66,7 +66,7 @@ func testIdempotencyKey(t *testing.T, h Harness) {
 	replay := w.decide(ask{event: "I-1", version: "1", to: 3, idempotency: "k1"})[0]
 	other := w.decide(ask{event: "I-2", version: "1", to: 3, idempotency: "k1"})[0]
 	batch := w.decide(ask{event: "I-3", version: "1", to: 3, idempotency: "k2"}, ask{event: "I-3", version: "1", to: 3, idempotency: "k2"})
-	if replay.Kind != intent.Replayed || replay.Decision.ID != first.Decision.ID || replay.Decision.Message != first.Decision.Message {
+	if replay.Kind != intent.Replayed || replay.Decision.ID != first.Decision.ID || replay.Decision.Message != first.Decision.Message || replay.Decision.Message.Connection != w.conn {
 		t.Errorf("the same request under its key was not replayed: %+v", replay)
 	}
 	if other.Kind != intent.Mismatched || len(other.Differing) != 1 || other.Differing[0] != "event" {
