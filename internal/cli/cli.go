@@ -68,6 +68,7 @@ type commands struct {
 	Route      routeCmd      `cmd:"" help:"Which messages leave over which connection."`
 	Wallet     walletCmd     `cmd:"" help:"The money of prepaid tenants: show it, pay in, lift a limit, and prove that all of it fits."`
 	Price      priceCmd      `cmd:"" help:"What a part costs, by destination and tenant."`
+	Webhook    webhookCmd    `cmd:"" help:"Addresses that are told of events: add, test, rotate and remove them, show and replay what was told."`
 	Bench      benchCmd      `cmd:"" help:"Measure this machine: the gateway against the bare work that it cannot do without."`
 	Stop       stopCmd       `cmd:"" help:"Emergency stop: hold what waits, by tenant, purpose or connection, or all of it."`
 	Resume     resumeCmd     `cmd:"" help:"Lift an emergency stop."`
