@@ -21,14 +21,14 @@ var passes = map[chaos.Point]int{
 	chaos.ReceiptWritten: 12, chaos.ReceiptStored: 12, chaos.ReceiptApplied: 20, chaos.FeedWritten: 12,
 	chaos.SweepSelected: 1, chaos.SlotsWritten: 6, chaos.Shutdown: 1,
 	chaos.ResolveWritten: 2, chaos.ResolveCommitted: 2, chaos.PolicyWritten: 3, chaos.PolicyCommitted: 3,
-	chaos.StopWritten: 3, chaos.StopCommitted: 3,
+	chaos.StopWritten: 3, chaos.StopCommitted: 3, chaos.WalletSettled: 12,
 	chaos.ReleaseWritten: 2, chaos.ReleaseCommitted: 2, chaos.DoubtWritten: 1,
 }
 
 // Every kill point, many times, on each store: whatever a gateway was doing when it was killed, the next one
 // makes it good, and nothing that a client was told turns out to be false.
 //
-// covers: D6, D9, D18, D19, O6, I1, I2, I3, I4, I5, I6, I7, I8, I9, I11, I13, I16
+// covers: D6, D9, D18, D19, O6, I1, I2, I3, I4, I5, I6, I7, I8, I9, I10, I11, I13, I16
 func TestKillPoints(t *testing.T) {
 	for _, point := range chaos.Points() {
 		for n := range times(20) {
@@ -63,6 +63,8 @@ func (w *world) killAt(point chaos.Point) {
 		w.killOperator(point, (*operator).applyPolicy)
 	case chaos.StopWritten, chaos.StopCommitted:
 		w.killOperator(point, (*operator).stopOrLift)
+	case chaos.WalletSettled:
+		w.killPayer(intents)
 	default:
 		w.killUnderLoad(point, intents)
 	}
@@ -123,6 +125,25 @@ func (w *world) killOperator(point chaos.Point, does act) {
 	w.Helper()
 	p := w.start("node", fmt.Sprintf("%s:%d", point, 1+w.load.rng.IntN(passes[point])))
 	w.operator.beside(func() { w.load.paced(most, rest, p.over) }, rest, does)
+	p.died(orphanIn)
+	w.killed(p)
+}
+
+// killPayer has a gateway killed while it settles what a prepaid tenant pays, beside the ordinary load.
+func (w *world) killPayer(intents int) {
+	w.Helper()
+	w.echo = true // what the payer's receipts are about is always known
+	first := w.start("node", "")
+	w.payer = openPayer(w)
+	w.stop(first)
+	p := w.start("node", fmt.Sprintf("%s:%d", chaos.WalletSettled, 1+w.load.rng.IntN(passes[chaos.WalletSettled])))
+	spent := make(chan struct{})
+	go func() {
+		defer close(spent)
+		w.payer.spend(p.over)
+	}()
+	w.load.until(intents/2, p.over)
+	<-spent
 	p.died(orphanIn)
 	w.killed(p)
 }

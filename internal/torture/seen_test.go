@@ -43,7 +43,14 @@ type told map[string]int
 
 // owed is what is not settled yet: something is pending or being sent, a receipt of the message centre is not known, or
 // what only a person can settle waits for nobody. Nothing: all is settled.
-func (w *world) owed() string { return w.owedOf(w.readLedger()) }
+func (w *world) owed() string {
+	if w.payer != nil {
+		if missing := w.payer.owed(); missing != "" {
+			return missing
+		}
+	}
+	return w.owedOf(w.readLedger())
+}
 
 // owedOf is owed as far as these lines of the ledger go.
 func (w *world) owedOf(ledger []simulator.Entry) string {

@@ -60,6 +60,7 @@ type world struct {
 	others   []*process // that run beside the one that something happens to
 	load     *load
 	operator *operator
+	payer    *payer // nil: nobody pays
 	faults   []check.Fault
 	over     clock.Micros // since when no fault is injected
 	stopped  clock.Micros // when the last gateway was told to stop
@@ -227,7 +228,8 @@ func (w *world) readLedger() []simulator.Entry {
 	w.Helper()
 	entries, err := simulator.ReadLedger(w.ledger)
 	must(w, err)
-	return entries
+	own, _ := split(entries)
+	return own
 }
 
 // mostShown is how many contradictions are shown: the first ones tell what is wrong.
@@ -268,6 +270,7 @@ func (w *world) read() *check.History {
 	h.Tenant, err = s.EnsureTenant(context.Background(), "default")
 	must(w, err)
 	must(w, h.Read(context.Background(), s))
+	w.readPaid(h, s)
 	w.tellsNothing(h)
 	w.tell(h)
 	return h

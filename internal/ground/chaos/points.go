@@ -39,6 +39,7 @@ const (
 	PolicyWritten    Point = "policy.written"    // a policy is the one in force, not committed
 	PolicyCommitted  Point = "policy.committed"  // committed, neither this node nor the person knows
 	StopWritten      Point = "stop.written"      // an emergency stop, or its end, is written, not committed
+	WalletSettled    Point = "wallet.settled"    // charges have moved and so has their wallet, not committed
 	StopCommitted    Point = "stop.committed"    // committed, the person not answered
 	ReleaseWritten   Point = "release.written"   // after a restore: the release, or its end, is written, not committed
 	ReleaseCommitted Point = "release.committed" // committed; nobody goes on yet
@@ -50,7 +51,7 @@ func Points() []Point {
 	return []Point{
 		DecideInserted, DecideCommitted, AnswersWritten, AnswersCommitted, ClaimWritten, ClaimCommitted, AttemptWritten, AttemptCommitted,
 		RestCommitted, WireWritten, WireRead, OutcomeWritten, OutcomeCommitted, ReceiptWritten, ReceiptStored, ReceiptApplied, FeedWritten,
-		WebhookClaimed, WebhookPosted, SweepSelected, SlotsWritten, Shutdown, ResolveWritten, ResolveCommitted, PolicyWritten, PolicyCommitted, StopWritten, StopCommitted,
+		WebhookClaimed, WebhookPosted, SweepSelected, SlotsWritten, Shutdown, ResolveWritten, ResolveCommitted, PolicyWritten, PolicyCommitted, StopWritten, StopCommitted, WalletSettled,
 		ReleaseWritten, ReleaseCommitted, DoubtWritten,
 	}
 }

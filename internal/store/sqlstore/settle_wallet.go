@@ -7,6 +7,7 @@ import (
 	"maps"
 
 	"github.com/einmal/einmal/internal/domain/wallet"
+	"github.com/einmal/einmal/internal/ground/chaos"
 	"github.com/einmal/einmal/internal/ground/ident"
 )
 
@@ -60,6 +61,7 @@ func (z *settling) settleCharges(ctx context.Context) error {
 	if err := z.t.moveWallets(ctx, sums); err != nil {
 		return fmt.Errorf("settle charges: %v", err) // a defect: what takes something was looked at under the lock
 	}
+	chaos.At(chaos.WalletSettled)
 	return nil
 }
 

@@ -84,6 +84,11 @@ type History struct {
 	Stopped    clock.Micros // when the last gateway was told to stop
 	Restores   []Restore
 
+	// Of a prepaid tenant beside the load.
+	Paid       []Paid
+	PaidLedger []simulator.Entry        // its lines alone
+	Money      []store.WalletDifference // that the store's own proof has found, of all tenants
+
 	index *index // see find
 }
 
@@ -104,7 +109,7 @@ func Invariants() []Invariant {
 	return []Invariant{
 		{"I1", I1AckedExists}, {"I1", I1ActsStand}, {"I2", I2OneMessage}, {"I3", I3OneAccept}, {"I4", I4LedgerIsKnown},
 		{"I5", I5NoBlindRetry}, {"I6", I6NothingStuck}, {"I7", I7NothingFalse}, {"I7", I7UnknownHasAReason}, {"I7", I7WholeTexts}, {"I8", I8HistoriesAreWhole},
-		{"I9", I9OneAttemptOneAccept}, {"I11", I11AllOrNone}, {"I11", I11Runs}, {"I13", I13ReceiptsHaveEffect},
+		{"I9", I9OneAttemptOneAccept}, {"I10", I10MoneyFits}, {"I11", I11AllOrNone}, {"I11", I11Runs}, {"I13", I13ReceiptsHaveEffect},
 		{"I13", I13ExceptionsAreTrue}, {"I16", I16InTime}, {"I19", I19NoJumpUnseen}, {"I19", I19NothingAgain},
 		{"D6", D6InForce}, {"D19", D19StopsHold},
 	}

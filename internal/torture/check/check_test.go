@@ -9,6 +9,7 @@ import (
 	"github.com/einmal/einmal/internal/domain/flow"
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/domain/message"
+	"github.com/einmal/einmal/internal/domain/wallet"
 	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/provider/simulator"
 	"github.com/einmal/einmal/internal/store"
@@ -56,6 +57,11 @@ var broken = map[string]struct {
 	"a key has two messages": {"I2", func(h *check.History) {
 		h.Acks = append(h.Acks, check.Ack{Ask: h.Asks[1], Key: "key-1", Message: h.Messages[1].ID})
 	}},
+	"a wallet is not its transfers":     {"I10", func(h *check.History) { h.Money = []store.WalletDifference{{Detail: "the wallet's held is off"}} }},
+	"paid for and never taken":          {"I10", func(h *check.History) { h.PaidLedger = nil }},
+	"taken and given back":              {"I10", func(h *check.History) { h.Paid[0].Charges[1].State = wallet.Released }},
+	"paid for twice":                    {"I10", func(h *check.History) { h.Paid[0].Charges[0].State = wallet.Held }},
+	"taken and charged to nobody":       {"I10", func(h *check.History) { h.Paid = nil }},
 	"a message was accepted twice":      {"I3", again},
 	"an unknown text was sent":          {"I4", func(h *check.History) { h.Ledger[0].ShortMessage = []byte("Hello you") }},
 	"a reference belongs to nobody":     {"I4", func(h *check.History) { *h.Ledger[0].Reference = 99 }},

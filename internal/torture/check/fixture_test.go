@@ -13,6 +13,7 @@ import (
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/domain/policy"
+	"github.com/einmal/einmal/internal/domain/wallet"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/provider/simulator"
@@ -49,6 +50,11 @@ func sound() *check.History {
 		Policies: []store.PolicyVersion{{Name: "p", Version: 2, At: start + minute}, {Name: "p", Version: 1, At: start}},
 	}
 	h.Incarnation.N = 1
+	// Of a prepaid tenant: taken at its second attempt.
+	h.Paid = []check.Paid{{Event: "E-paid-1", ChargedMessage: store.ChargedMessage{Charges: []store.ChargeRow{{State: wallet.Released}, {State: wallet.Settled}}}}}
+	h.PaidLedger = []simulator.Entry{
+		{Outcome: simulator.Throttled, ShortMessage: []byte(check.Mark("E-paid-1"))}, {Outcome: simulator.Accepted, ShortMessage: []byte(check.Mark("E-paid-1"))},
+	}
 	a := taken(h, "E-1", "+12025550103", "key-1")
 	attempt(h, a, 1, message.OutcomeThrottled, simulator.Throttled)
 	attempt(h, a, 2, message.OutcomeAccepted, simulator.Accepted)
