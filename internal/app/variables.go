@@ -14,9 +14,9 @@ const variablePrefix = "EINMAL_"
 
 // otherVariables are ours and no members of the configuration.
 var otherVariables = []string{
-	"EINMAL_CONFIG",            // the configuration file
-	"EINMAL_URL", "EINMAL_KEY", // commands that talk to a gateway
-	"EINMAL_KILL", "EINMAL_PAUSE", "EINMAL_CLOCK_OFFSET", "EINMAL_NODE_CLOCK_OFFSET", "EINMAL_WEBHOOK_HASTE", // builds with the tag chaos
+	"EINMAL_CONFIG",                                    // the configuration file
+	"EINMAL_URL", "EINMAL_KEY", "EINMAL_SMSC_PASSWORD", // other commands
+	"EINMAL_KILL", "EINMAL_PAUSE", "EINMAL_WEBHOOK_HASTE", "EINMAL_CLOCK_OFFSET", "EINMAL_NODE_CLOCK_OFFSET", // builds with the tag chaos
 	"EINMAL_SEED", "EINMAL_TORTURE", // tests
 }
 

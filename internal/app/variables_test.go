@@ -1,8 +1,11 @@
 package app_test
 
 import (
+	"io/fs"
 	"os"
+	"path/filepath"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -106,6 +109,37 @@ func TestKnownAndUnknownVariables(t *testing.T) {
 	}
 	if _, err := loadAll(t, "", []string{"EINMAL_RECEIPTS_GRACE=2s"}, app.Flags{}); err == nil || !strings.Contains(err.Error(), "(env EINMAL_RECEIPTS_GRACE): receipts.grace: longer") {
 		t.Errorf("a value that does not fit the others: %v", err)
+	}
+}
+
+// Whatever the program or its tests read is known: a gateway that is started with it would not start otherwise.
+func TestVariablesOfTheCodeAreKnown(t *testing.T) {
+	l, err := app.Sources{}.Load()
+	must(t, err)
+	members := map[string]bool{}
+	for _, s := range l.Shown() {
+		members[s.Env] = true
+	}
+	read := regexp.MustCompile(`(?:Getenv|LookupEnv|mustDuration|mustChoose|Setenv)\("(EINMAL_[A-Z_]+)"|env:"(EINMAL_[A-Z_]+)"|"(EINMAL_[A-Z_]+)=`)
+	seen := 0
+	must(t, filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasPrefix(path, "../app/") || strings.HasPrefix(path, "../doctor/") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, m := range read.FindAllStringSubmatch(string(text), -1) {
+			name := m[1] + m[2] + m[3]
+			if seen++; members[name] {
+				continue
+			}
+			if _, err := (app.Sources{Environ: []string{name + "=1"}}).Load(); err != nil {
+				t.Errorf("%s has %s, which a gateway refuses: name it in otherVariables (%v)", path, name, err)
+			}
+		}
+		return err
+	}))
+	if seen < 8 {
+		t.Errorf("the code names %d variables", seen)
 	}
 }
 

@@ -61,9 +61,16 @@ func (m *machine) runTo(out, errs io.Writer, args ...string) int {
 		args = append(args, "--url", m.url)
 	}
 	return Run(context.Background(), args, Env{
-		Stdin: strings.NewReader(m.stdin), Stdout: out, Stderr: errs, Getenv: func(name string) string { return m.env[name] },
+		Stdin: strings.NewReader(m.stdin), Stdout: out, Stderr: errs, Getenv: func(name string) string { return m.env[name] }, Environ: m.environ,
 		Signals: m.signals, Hangups: m.listen, Terminal: m.terminal, Started: time.Now(), App: m.app,
 	})
+}
+
+func (m *machine) environ() (pairs []string) {
+	for name, value := range m.env {
+		pairs = append(pairs, name+"="+value)
+	}
+	return pairs
 }
 
 func (m *machine) listen() <-chan os.Signal {
