@@ -73,6 +73,8 @@ func (k *keeper) work() {
 	for {
 		want, ended := k.wanted()
 		switch {
+		case want == nil && k.runs != nil && !ended && k.linger():
+			continue // something else is wanted meanwhile
 		case want != k.have:
 			k.change(want)
 			continue
@@ -83,6 +85,22 @@ func (k *keeper) work() {
 			continue
 		}
 		<-k.wake
+	}
+}
+
+// lingers is how long a line that was disabled goes on: whatever was decided for it until every node had heard of that
+// leaves, and is not left to wait for a line that nobody may ever enable again.
+const lingers = 2 * time.Second
+
+// linger reports whether it was interrupted.
+func (k *keeper) linger() bool {
+	k.draining.Store(true)
+	defer k.draining.Store(false)
+	select {
+	case <-k.wake:
+		return true
+	case <-time.After(lingers):
+		return false
 	}
 }
 

@@ -3,10 +3,12 @@
 package app_test
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/einmal/einmal/internal/app"
 	"github.com/einmal/einmal/internal/store/storetest"
 )
 
@@ -42,10 +44,44 @@ func TestOtherNodesFollow(t *testing.T) {
 		return strings.Contains(one.call("GET", "/v1/connections/carrier_b", nil).Raw, `"window":7`)
 	})
 	two.does(200, "PATCH", "/v1/connections/carrier_b", `{"enabled":false}`)
-	within("it to be closed", func() bool {
-		return one.call("GET", "/v1/connections/carrier_b", nil).at("state") == "disabled" && other.Bound("einmal") == 0
-	})
+	one.becomes("carrier_b", "disabled")
+	two.becomes("carrier_b", "disabled")
+	if n := other.Bound("einmal"); n != 0 {
+		t.Errorf("the carrier has %d binds", n)
+	}
 	if got := len(other.took()); got != 2 {
 		t.Errorf("the carrier took %d messages", got)
+	}
+}
+
+// A connection is disabled through one node while messages come in through two: none is left waiting for it, and each is
+// accepted once.
+//
+// covers: X5, I3, I6
+func TestNothingIsLeftBehindOnAnyNode(t *testing.T) {
+	c := testConfig(t, storetest.PostgresDatabase(t).String())
+	one, other := start(t, c), newCarrier(t)
+	second := beside(t, c)
+	k := second.Connections["simulator"]
+	k.Ledger = filepath.Join(t.TempDir(), "ledger")
+	second.Connections = map[string]app.Connection{"simulator": k}
+	two := start(t, second)
+	one.does(201, "POST", "/v1/connections", `{"name":"carrier_b","settings":`+other.settings(`,"binds":2`)+`}`)
+	one.does(200, "PUT", "/v1/routes", `{"version":0,"rules":[{"use":["carrier_b","simulator"]}]}`)
+	loads := []*flood{one.flood(1000), two.flood(5000)}
+	one.until("messages over the carrier", func() bool { return len(other.took()) > 50 })
+	one.does(200, "PATCH", "/v1/connections/carrier_b", `{"enabled":false}`)
+	for _, g := range []*gateway{one, two} {
+		g.becomes("carrier_b", "disabled")
+		before := g.accepts()
+		g.until("messages over the simulator", func() bool { return g.accepts() > before+20 })
+	}
+	for _, load := range loads {
+		load.stop()
+		load.done.Wait()
+		for _, id := range load.sent {
+			load.g.await(id, "delivered")
+		}
+		load.end(other.took(), acceptedIn(t, one.cfg.Connections["simulator"].Ledger), acceptedIn(t, k.Ledger))
 	}
 }
