@@ -18,9 +18,9 @@ type gateway struct {
 // members are a part of a configuration file.
 type members map[string]any
 
-// serve starts a gateway that sends over one connection.
+// serve starts a gateway that sends over one connection, and may tell endpoints of this process.
 func (b *bench) serve(ctx context.Context, s *scratch, connection members) (*gateway, error) {
-	config := members{"connections": members{"carrier": connection}}
+	config := members{"connections": members{"carrier": connection}, "webhooks": loopback()}
 	if s.policy != nil {
 		config["policy"] = "file:" + s.path("policy.yaml")
 	}

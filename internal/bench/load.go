@@ -3,6 +3,7 @@ package bench
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -46,6 +47,29 @@ func (l *load) post(ctx context.Context, body []byte, want int) error {
 	answer, err := io.ReadAll(res.Body)
 	if err == nil && res.StatusCode != want {
 		err = fmt.Errorf("status %d instead of %d: %.300s", res.StatusCode, want, answer)
+	}
+	return err
+}
+
+// ask calls the gateway, wants a success, and reads the answer where one is given.
+func (l *load) ask(ctx context.Context, method, path, body string, answer any) (err error) {
+	r, err := http.NewRequestWithContext(ctx, method, l.url+path, strings.NewReader(body))
+	if err != nil {
+		return err
+	}
+	r.Header.Set("Authorization", "Bearer "+l.key)
+	r.Header.Set("Content-Type", "application/json")
+	res, err := l.client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = res.Body.Close() }() // it was read to its end
+	text, err := io.ReadAll(res.Body)
+	switch {
+	case err == nil && res.StatusCode/100 != 2:
+		err = fmt.Errorf("%s %s: status %d: %.300s", method, path, res.StatusCode, text)
+	case err == nil && answer != nil:
+		err = json.Unmarshal(text, answer)
 	}
 	return err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 )
 
 const (
@@ -46,6 +45,10 @@ func (b *bench) pipeline(ctx context.Context) (err error) {
 	defer closing(&err, g)
 	p := &pipe{b: b, scratch: s, centre: centre, gateway: g, load: newLoad(g.url, g.key)}
 	defer p.load.Close()
+	if p.customer, err = newCustomer(ctx, p.load); err != nil {
+		return err
+	}
+	defer closing(&err, p.customer)
 	return p.measure(ctx)
 }
 
@@ -58,12 +61,15 @@ type pipe struct {
 	centre  *smsc
 	gateway *gateway
 	load    *load
-	sent    int
-	most    float64 // memory
+	// customer is a prepaid tenant with an endpoint: what its messages do beside is money and webhooks.
+	customer *customer
+	sent     int
+	most     float64 // memory
 }
 
 func (p *pipe) measure(ctx context.Context) (err error) {
-	sides := []side{{"einmal", p.messages}}
+	plain, full := &way{pipe: p, load: p.load}, &way{pipe: p, load: p.customer.load, told: &p.customer.endpoint.delivered}
+	sides := []side{{"einmal", plain.messages}, {"einmal, with wallet and webhooks", full.messages}}
 	kannel, missing := p.startKannel(ctx)
 	if missing == nil {
 		defer closing(&err, kannel)
@@ -72,17 +78,14 @@ func (p *pipe) measure(ctx context.Context) (err error) {
 	if err := p.warmUp(ctx, sides); err != nil {
 		return err
 	}
-	before, err := p.scratch.size(ctx)
-	if err != nil {
-		return err
-	}
-	from := p.sent
+	plain.grown, full.grown = growth{}, growth{}
 	all, err := p.b.turns(ctx, "pipeline", sides...)
 	if err != nil {
 		return err
 	}
 	p.compare(all, sides, missing)
-	return p.inventory(ctx, before, p.sent-from)
+	p.inventory(plain.grown, full.grown)
+	return nil
 }
 
 // warmUp sends a few messages over each way.
@@ -104,59 +107,38 @@ func (p *pipe) compare(all [][]sample, sides []side, missing error) {
 	if p.b.Store == sqliteStore {
 		goal = atLeast(leastOfKannelEmbedded)
 	}
-	us := merge(sides[0].name, all[0])
+	us, full := merge(sides[0].name, all[0]), merge(sides[1].name, all[1])
+	told := float64(p.customer.endpoint.told.Load()) / float64(max(p.customer.endpoint.delivered.Load(), 1))
+	p.b.add(ratio("messages with wallet and webhooks / without", nil, full, us, all[1], all[0]),
+		figure("requests to the endpoint", told, "a message", nil))
 	if missing != nil {
-		l := unmeasured("messages through the pipeline / Kannel 1.4.5 with its spool", "ratio", goal, missing.Error())
-		l.Ours = us
-		p.b.add(l)
+		for _, ours := range []*Side{us, full} {
+			l := unmeasured("messages through the pipeline / Kannel 1.4.5 with its spool", "ratio", goal, missing.Error())
+			l.Ours = ours
+			p.b.add(l)
+		}
 		return
 	}
-	p.b.add(ratio("messages through the pipeline / Kannel 1.4.5 with its spool", goal, us, merge(sides[1].name, all[1]), all[0], all[1]),
-		ratio("messages through the pipeline / Kannel with receipts called back", nil, us, merge(sides[2].name, all[2]), all[0], all[2]))
+	kannel := merge(sides[2].name, all[2])
+	p.b.add(ratio("messages through the pipeline / Kannel 1.4.5 with its spool", goal, us, kannel, all[0], all[2]),
+		ratio("the same with wallet and webhooks", goal, full, kannel, all[1], all[2]),
+		ratio("messages through the pipeline / Kannel with receipts called back", nil, us, merge(sides[3].name, all[3]), all[0], all[3]))
 }
 
 // inventory is what the messages left in the store, and the gateway's memory.
-func (p *pipe) inventory(ctx context.Context, before size, messages int) error {
-	after, err := p.scratch.size(ctx)
-	if err != nil {
-		return err
-	}
+func (p *pipe) inventory(plain, full growth) {
 	var rows, bytes *Goal // they are set for PostgreSQL
 	if p.b.Store != sqliteStore {
 		rows, bytes = atMost(mostRows), atMost(mostBytes)
 	}
 	now, most := resident(p.gateway.pid())
-	p.b.add(figure("rows of a message that stay", float64(after.rows-before.rows)/float64(messages), "rows", rows),
-		figure("size of a message in the store, indexes included", float64(after.bytes-before.bytes)/float64(messages), "bytes", bytes),
+	p.b.add(figure("rows of a message that stay", plain.rows(), "rows", rows),
+		figure("with wallet and webhooks", full.rows(), "rows", rows),
+		figure("size of a message in the store, indexes included", plain.bytes(), "bytes", bytes),
+		figure("with wallet and webhooks", full.bytes(), "bytes", bytes),
 		figure("memory of the gateway under the load", p.most, "MiB", atMost(mostMemory)),
 		figure("memory of the gateway afterwards", now, "MiB", nil),
 		figure("memory of the gateway at its most", most, "MiB", nil))
-	return nil
-}
-
-// messages sends new intents and waits until the receipt of each has had its effect and the last event has its
-// place in the feed.
-func (p *pipe) messages(ctx context.Context) (sample, error) {
-	before, err := p.receipts(ctx)
-	if err != nil {
-		return sample{}, err
-	}
-	from := p.sent
-	p.sent += p.b.Count
-	m := p.b.meter(p.gateway.pid())
-	lat, err := inParallel(ctx, connections, p.b.Count, func(i int) error {
-		return p.load.post(ctx, orderBody(from+i), http.StatusCreated)
-	})
-	if err != nil {
-		return sample{}, err
-	}
-	now, _ := resident(p.gateway.pid())
-	p.most = max(p.most, now)
-	err = p.b.until(ctx, "pipeline: receipts", before+p.b.Count, func() (int, error) { return p.receipts(ctx) })
-	if err == nil {
-		err = p.b.until(ctx, "pipeline: events that wait", 0, func() (int, error) { return p.scratch.waiting(ctx) })
-	}
-	return m.stop(p.b.Count, lat), err
 }
 
 // receipts is how many receipts have moved their message so far.
