@@ -201,6 +201,58 @@ func TestCertificateIsRequired(t *testing.T) {
 	}
 }
 
+// Keys that go in clear text over more than loopback are warned about at the start, and only those.
+//
+// covers: X7
+func TestClearTextIsWarnedAbout(t *testing.T) {
+	ca := certstest.NewAuthority(t)
+	leaf := ca.Sign("gateway.example", time.Hour)
+	for _, c := range []struct {
+		listen string
+		tls    bool
+		warned bool
+	}{{"127.0.0.1:0", false, false}, {"localhost:0", false, false}, {"[::1]:0", false, false}, {"0.0.0.0:0", false, true}, {":0", false, true}, {"0.0.0.0:0", true, false}} {
+		cfg := testConfig(t, "sqlite")
+		if cfg.Listen.HTTP = c.listen; c.tls {
+			cfg.Listen.TLS = app.ListenTLS{Cert: "file:" + leaf.Cert, Key: "file:" + leaf.Key}
+		}
+		if got := cfg.Listen.InClear(); got != c.warned {
+			t.Errorf("%s, TLS %t: in clear text %t", c.listen, c.tls, got)
+		}
+		if c.listen == "[::1]:0" {
+			continue // not every machine has it
+		}
+		warned := make(warnings, 100)
+		startLogged(t, cfg, slog.New(warned)).stop()
+		if got := warned.about("clear text"); got != c.warned {
+			t.Errorf("%s, TLS %t: warned %t", c.listen, c.tls, got)
+		}
+	}
+}
+
+// warnings are those of a log.
+type warnings chan string
+
+func (w warnings) Enabled(_ context.Context, l slog.Level) bool { return l == slog.LevelWarn }
+
+func (w warnings) Handle(_ context.Context, r slog.Record) error {
+	w <- r.Message
+	return nil
+}
+
+func (w warnings) WithAttrs([]slog.Attr) slog.Handler { return w }
+func (w warnings) WithGroup(string) slog.Handler      { return w }
+
+// about reports whether one has these words.
+func (w warnings) about(words string) bool {
+	for range len(w) {
+		if strings.Contains(<-w, words) {
+			return true
+		}
+	}
+	return false
+}
+
 // A carrier that wants our certificate gets it, and one whose own is not trusted gets no password.
 //
 // covers: X7

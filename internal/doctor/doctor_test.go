@@ -116,7 +116,7 @@ func TestAllIsWell(t *testing.T) {
 	if doctor.Worst(all) != doctor.OK {
 		t.Error(doctor.Worst(all))
 	}
-	for _, check := range []string{"configuration", "variables", "data", "disk", "gateway", "listen", "keys", "store", "schema", "mark", "connection simulator", "work"} {
+	for _, check := range []string{"configuration", "variables", "data", "disk", "gateway", "listen", "keys", "store", "schema", "mark", "connection simulator", "webhooks", "work"} {
 		expect(t, all, check, doctor.OK, "")
 	}
 }
@@ -196,6 +196,10 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 			change(t, p, "insert into goose_db_version (version_id, is_applied) values (9000, 1)")
 			change(t, p, "insert into meta (name, value) values ('schema.min_reader', '9000') on conflict (name) do update set value = excluded.value")
 		}, "schema", doctor.Fail, "start a newer release"},
+		"dead letters": {func(t *testing.T, p *patient) {
+			change(t, p, `insert into webhook_delivery (webhook_id, seq, tenant, message_id, n, state, fence, failures, next_at, done_at, status, problem)
+				values (x'01', 1, 1, x'02', 1, 4, 0, 9, 0, 0, 500, ''), (x'01', 2, 1, x'02', 1, 3, 0, 0, 0, 1, 200, '')`)
+		}, "webhooks", doctor.Warn, "dead letters: 1"},
 		"no mark":      {func(t *testing.T, p *patient) { must(t, os.Remove(data(p)+".mark")) }, "mark", doctor.Warn, "there is no mark"},
 		"damaged mark": {func(t *testing.T, p *patient) { must(t, os.WriteFile(data(p)+".mark", []byte("x"), 0o600)) }, "mark", doctor.Fail, "is damaged"},
 		"mark inside": {func(t *testing.T, p *patient) {
@@ -283,7 +287,7 @@ func TestAGatewayThatIsNotWell(t *testing.T) {
 			return
 		}
 		_, _ = w.Write([]byte("# HELP\neinmal_traffic_held 1\neinmal_exceptions_open 3\neinmal_connection_bound{connection=\"simulator\"} 0\n" +
-			"einmal_webhook_tries_total{result=\"dead\"} 2\neinmal_webhook_overdue_seconds 400\n" +
+			"einmal_webhook_overdue_seconds 400\n" +
 			"einmal_connection_bound{connection=\"b\"} 0\neinmal_bind_slots{connection=\"b\"} 0\neinmal_bind_slots{connection=\"simulator\"} 1\n"))
 	}))
 	defer server.Close()
@@ -295,7 +299,6 @@ func TestAGatewayThatIsNotWell(t *testing.T) {
 	expect(t, all, "work", doctor.Warn, "exceptions that wait for a person (3)")
 	expect(t, all, "connection simulator", doctor.Fail, "it is not bound")
 	expect(t, all, "connection b", doctor.Warn, "this node stands by")
-	expect(t, all, "work", doctor.Warn, "deliveries to webhooks that were given up (2)")
 	expect(t, all, "work", doctor.Warn, "deliveries to webhooks wait longer than they should (400)")
 	if doctor.Worst(all) != doctor.Fail {
 		t.Error(doctor.Worst(all))

@@ -1,9 +1,31 @@
 package doctor
 
-import "context"
+import (
+	"context"
+
+	"github.com/einmal/einmal/internal/store/sqlstore"
+)
 
 // lateSeconds is longer than a node that keeps up lets a delivery wait that is due.
 const lateSeconds = 60
+
+// webhooks looks for events that nobody could be told.
+func (e *examination) webhooks(context.Context) {
+	switch {
+	case e.store == nil:
+	case e.store.Dead > 0:
+		e.say("webhooks", Warn, "einmal webhook list, and  einmal webhook deliveries ID --state dead", "dead letters: %d%s", e.store.Dead, orMore(e.store.Dead))
+	default:
+		e.ok("webhooks", "there is no dead letter")
+	}
+}
+
+func orMore(n int) string {
+	if n >= sqlstore.MostDead {
+		return " or more"
+	}
+	return ""
+}
 
 // deliveries looks at what waits for somebody: a gateway that runs counts it.
 func (e *examination) deliveries(context.Context) {
@@ -20,7 +42,6 @@ func (e *examination) deliveries(context.Context) {
 	}{
 		{"einmal_traffic_held", 0, "einmal restored", "traffic waits: the store went back in time", Fail},
 		{"einmal_exceptions_open", 0, "einmal exceptions", "exceptions that wait for a person", Warn},
-		{`einmal_webhook_tries_total{result="dead"}`, 0, "see which endpoints fail, mend them, and have the deliveries made again", "deliveries to webhooks that were given up", Warn},
 		{"einmal_webhook_overdue_seconds", lateSeconds, "see whether the node is overloaded", "deliveries to webhooks wait longer than they should", Warn},
 	} {
 		if v, known := e.gateway.metrics[one.metric]; known && v > one.most {

@@ -17,6 +17,8 @@ type Inspection struct {
 	Known   int64             // the schema of this release
 	Meta    map[string]string // the installation's values
 	Bytes   int64             // on disk
+	// Dead are events that an endpoint could not be told, counted up to MostDead.
+	Dead int
 	// LogLeft: the log of a gateway that was killed lies beside the file, and what is in it is not seen (SQLite).
 	LogLeft bool
 	// Of a server (PostgreSQL).
@@ -46,8 +48,20 @@ func (i *Inspection) Inspect(ctx context.Context, db *sql.DB, files fs.FS) error
 		}
 		i.Meta[name] = value
 	}
-	return errors.Join(rows.Err(), rows.Close())
+	if err := errors.Join(rows.Err(), rows.Close()); err != nil || i.Schema < webhooks {
+		return err
+	}
+	return db.QueryRowContext(ctx, countDead).Scan(&i.Dead)
 }
+
+// MostDead is how far dead letters are counted.
+const MostDead = 10_000
+
+// webhooks is the schema in which there were first any.
+const webhooks = 18
+
+// countDead reads the index of dead letters alone.
+const countDead = `select count(*) from (select 1 from webhook_delivery where state = 4 limit 10000) as dead`
 
 // Reads says what keeps this release from the store; nil: nothing.
 func (i *Inspection) Reads() error {
