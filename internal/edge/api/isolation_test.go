@@ -56,7 +56,10 @@ func (h *house) hides(rec *httptest.ResponseRecorder, what string, foreign *hous
 //
 // covers: I15
 func TestTenantsSeeTheirOwnAloneOverTheStore(t *testing.T) {
-	h := newHouse(t)
+	onEveryStore(t, walkTenants)
+}
+
+func walkTenants(_ *testing.T, h *house) {
 	all := []*household{h.household("installation"), h.household("second"), h.household("third")}
 	for _, who := range all {
 		for _, foreign := range all {

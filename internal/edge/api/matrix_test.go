@@ -119,8 +119,8 @@ func (h *house) key(o *household, scopes string, expires time.Duration) secret.A
 	return k
 }
 
-func newMatrix(t *testing.T) *matrix {
-	h := newHouse(t)
+func newMatrix(t *testing.T, h *house) *matrix {
+	t.Helper()
 	m := &matrix{house: h, operator: h.household("installation"), owner: h.household("second"), stranger: h.household("third"), suspended: h.household("fourth")}
 	m.bad, m.low = map[string]string{"none": "", "malformed": "em_x", "unknown": secret.NewAPIKey().Text()}, map[string]string{}
 	for _, o := range []*household{m.operator, m.owner} {
@@ -132,7 +132,7 @@ func newMatrix(t *testing.T) *matrix {
 			m.low[o.name+" "+scope] = h.key(o, scope, 0).Text()
 		}
 	}
-	h.clock.Advance(time.Second)
+	h.advance(time.Second)
 	_, err := h.store.ChangeTenant(t.Context(), m.suspended.id, store.TenantChange{State: tenant.Suspended})
 	must(t, err)
 	return m
@@ -189,7 +189,11 @@ func (m *matrix) refuses(r Route, who string, rec *httptest.ResponseRecorder, st
 //
 // covers: I15, X5
 func TestEveryRouteByEveryKey(t *testing.T) {
-	m := newMatrix(t)
+	onEveryStore(t, walkEveryRoute)
+}
+
+func walkEveryRoute(t *testing.T, h *house) {
+	m := newMatrix(t, h)
 	before, guarded := m.dump(), 0
 	for _, r := range m.api.Routes() {
 		c, known := caseOf(r)
@@ -312,10 +316,10 @@ func (m *matrix) walkOwners() {
 // dump writes all rows of all tables, past the store.
 func (m *matrix) dump() map[string]string {
 	m.t.Helper()
-	db, err := sql.Open("sqlite", "file:"+m.path+"?mode=ro")
+	db, err := sql.Open(m.opened.driver, m.opened.source)
 	must(m.t, err)
 	defer func() { must(m.t, db.Close()) }()
-	names, err := textsOf(db, `select name from sqlite_master where type = 'table'`)
+	names, err := textsOf(db, m.opened.tables)
 	must(m.t, err)
 	all := map[string]string{}
 	for _, name := range names {

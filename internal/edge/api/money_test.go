@@ -34,7 +34,7 @@ func (h *house) bought(o *household, price wallet.MicroUSD, n int) (ids []string
 			h.t.Fatalf("%d %s", rec.Code, rec.Body)
 		}
 		ids = append(ids, a.Message.ID)
-		h.clock.Advance(time.Microsecond)
+		h.advance(time.Microsecond)
 	}
 	return ids
 }
@@ -70,7 +70,7 @@ func TestWalletOverTheStore(t *testing.T) {
 	if code, body = topUp(`{"amount_micro_usd":1,"reference":"inv-1","reason":"x"}`); code != 409 {
 		t.Errorf("another amount: %d %s", code, body)
 	}
-	h.clock.Advance(time.Microsecond)
+	h.advance(time.Microsecond)
 	sent := h.bought(o, 100, 3)
 	v := into[WalletView](t, h.call("GET", "/v1/wallet", o.key, "").Body.String())
 	if v.Balance != 30_000_005 || v.Held != 300 || v.Available != 29_999_705 || *v.Limit != 20_000_000 || *v.LimitLeft != 19_999_700 || v.LimitAt != nil {

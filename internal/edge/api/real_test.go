@@ -31,26 +31,56 @@ import (
 	"github.com/einmal/einmal/internal/store/sqlite"
 )
 
-// house is an API over the embedded store, as one gateway runs it.
+// opened is a store with what a test does past it.
+type opened struct {
+	store.Store
+	driver, source string // of its database
+	tables         string // the statement that names them
+	// advance lets time pass on its clock.
+	advance func(d time.Duration)
+}
+
+// stores are those over which the walks go that prove what one of them shows of whom.
+var stores = map[string]func(t *testing.T) opened{"sqlite": embedded}
+
+func onEveryStore(t *testing.T, test func(t *testing.T, h *house)) {
+	for name, open := range stores {
+		t.Run(name, func(t *testing.T) { test(t, houseOn(t, open(t))) })
+	}
+}
+
+func embedded(t *testing.T) opened {
+	t.Helper()
+	moves, path := clock.NewManual(time.Now()), filepath.Join(t.TempDir(), "einmal.db")
+	st, err := sqlite.Open(t.Context(), sqlite.Options{Path: path, Clock: moves, Log: slog.New(slog.DiscardHandler)})
+	must(t, err)
+	return opened{st, "sqlite", "file:" + path + "?mode=ro", `select name from sqlite_master where type = 'table'`, moves.Advance}
+}
+
+// house is an API over a store, as one gateway runs it.
 type house struct {
 	t      *testing.T
 	api    *API
 	store  store.Store
-	path   string // of the database
-	clock  *clock.Manual
-	serial int // of names that nobody has
+	opened opened
+	clock  *clock.Manual // the API's
+	serial int           // of names that nobody has
 	conn   int64
 	space  int64
 	price  wallet.MicroUSD // of a part, for everybody
 }
 
+// newHouse is one over the embedded store.
 func newHouse(t *testing.T) *house {
 	t.Helper()
+	return houseOn(t, embedded(t))
+}
+
+func houseOn(t *testing.T, st opened) *house {
+	t.Helper()
 	ctx, discard := context.Background(), slog.New(slog.DiscardHandler)
-	h := &house{t: t, path: filepath.Join(t.TempDir(), "einmal.db"), clock: clock.NewManual(time.Now())}
-	st, err := sqlite.Open(ctx, sqlite.Options{Path: h.path, Clock: h.clock, Log: discard})
-	must(t, err)
-	h.store = st
+	h := &house{t: t, store: st, opened: st, clock: clock.NewManual(time.Now())}
+	var err error
 	h.conn, h.space, err = st.EnsureConnection(ctx, "simulator", "")
 	must(t, err)
 	sealer := secret.NewSealer([secret.KeySize]byte{2}, st)
@@ -84,6 +114,12 @@ func newHouse(t *testing.T) *house {
 		Resolver: receipt.NewResolver(receipt.ResolverConfig{Store: st, Rules: rules, Again: receipt.Again{Sealer: sealer, Readers: func(int64) provider.Reader { return nil }}}),
 	})
 	return h
+}
+
+// advance lets time pass, for the API and for the store.
+func (h *house) advance(d time.Duration) {
+	h.clock.Advance(d)
+	h.opened.advance(d)
 }
 
 var rules = store.Rules{Correlate: evidence.Correlate, Grace: time.Minute, LookBack: time.Hour}
