@@ -189,7 +189,7 @@ func (a *API) registerBatch() {
 func (a *API) openAnswers() {
 	sent := map[string]bool{}
 	for _, item := range a.OpenAPI().Paths {
-		for _, op := range []*huma.Operation{item.Get, item.Post, item.Patch, item.Delete} {
+		for _, op := range []*huma.Operation{item.Get, item.Post, item.Put, item.Patch, item.Delete} {
 			if op == nil || op.RequestBody == nil {
 				continue
 			}
