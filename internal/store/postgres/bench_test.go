@@ -38,3 +38,12 @@ func BenchmarkClaim(b *testing.B) {
 		}
 	})
 }
+
+func BenchmarkWallet(b *testing.B) {
+	s, err := postgres.Open(context.Background(), postgres.Options{URL: storetest.PostgresDatabase(b).String()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	storetest.BenchWallet(b, s)
+}

@@ -42,3 +42,12 @@ func BenchmarkClaim(b *testing.B) {
 		}
 	})
 }
+
+func BenchmarkWallet(b *testing.B) {
+	s, err := sqlite.Open(context.Background(), sqlite.Options{Path: filepath.Join(b.TempDir(), "einmal.db")})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	storetest.BenchWallet(b, s)
+}

@@ -173,6 +173,7 @@ var moneyTests = map[string]func(*testing.T, Harness){
 	"WalletUnknown":    testWalletUnknownKeeps,
 	"WalletThrottle":   testWalletThrottle,
 	"WalletCorrected":  testWalletCorrected,
+	"WalletRebuilt":    testWalletRebuilt,
 	"WalletHouse":      testWalletHouse,
 	"WalletOff":        testWalletOff,
 	"WalletPayments":   testWalletPayments,

@@ -254,3 +254,26 @@ func testPrices(t *testing.T, h Harness) {
 		t.Errorf("the count went from %d to %d: %v", before, after, err)
 	}
 }
+
+// testWalletRebuilt moves money with what a receipt that is read again proves: an attempt that was settled by another's
+// receipt is unknown again, and its money held.
+//
+// covers: M4, I10, R9
+func testWalletRebuilt(t *testing.T, h Harness) {
+	p := newWorld(t, h).prepaid("rebuilt", 200)
+	lost := p.sent(p.costing(100, ask{event: "B-1", version: "1", to: 9}))[0]
+	other := p.sent(p.costing(100, ask{event: "B-2", version: "1", to: 9}))[0]
+	p.settle(p.outcome(lost, message.OutcomeUnknown, ""), p.outcome(other, message.OutcomeAccepted, "M10"))
+	p.has(100, 100, 100)
+	n := p.receipt("M1", lost.Reference, "delivered", 9)
+	p.settle(n)
+	p.charges(lost.Message, "1.1 settled")
+	p.has(0, 0, 200)
+	r, err := p.Receipt(context.Background(), p.id, n.Receipt.ID)
+	must(t, err)
+	r.ExternalID, r.Reference, r.EventKey = []byte("M10"), -1, key([]byte("M10 delivered"))
+	p.effect(mended, r, store.RereadApplied, true)
+	p.state(lost.Message, message.Unknown)
+	p.charges(lost.Message, "1.1 held")
+	p.has(100, 100, 100)
+}
