@@ -305,6 +305,32 @@ func TestAGatewayThatIsNotWell(t *testing.T) {
 	}
 }
 
+// A gateway over TLS is asked, and one that asks for certificates is told of; its address is no fault.
+func TestAGatewayOverTLS(t *testing.T) {
+	ca := certstest.NewAuthority(t)
+	leaf := ca.Sign("sms.example.com", 90*24*time.Hour)
+	tls := "tls: {cert: 'file:" + leaf.Cert + "', key: 'file:" + leaf.Key + "'"
+	for more, want := range map[string]struct {
+		level doctor.Level
+		text  string
+	}{
+		"": {doctor.OK, "it is ready at https://127.0.0.1:"}, ", client_ca: 'file:" + ca.File + "', client_cert: optional": {doctor.OK, "it is ready at https"},
+		", client_ca: 'file:" + ca.File + "'": {doctor.Warn, "answers nobody without a client certificate"},
+	} {
+		p := newPatient(t)
+		p.file = "listen: {" + tls + more + "}}\n"
+		stop := p.start()
+		all := p.examine()
+		expect(t, all, "gateway", want.level, want.text)
+		for _, f := range all {
+			if f.Check == "listen" && f.Level != doctor.OK {
+				t.Errorf("%+v", f)
+			}
+		}
+		stop()
+	}
+}
+
 // Certificates are looked at for their pair, their time, their authority and their name.
 //
 // covers: X7

@@ -29,7 +29,10 @@ func (e *examination) askGateway(ctx context.Context) {
 	base := e.base()
 	status, body, err := get(ctx, base+"/readyz")
 	if err != nil || status != http.StatusOK && status != http.StatusServiceUnavailable {
-		if e.running {
+		switch t := e.cfg.Listen.TLS; {
+		case e.running && t.ClientCA != "" && t.ClientCert != "optional":
+			e.say("gateway", Warn, "let listen.tls.client_cert be optional, where probes and this command are to be answered", "the gateway at %s answers nobody without a client certificate: what it knows was not looked at", base)
+		case e.running:
 			e.say("gateway", Warn, "give the flags and variables that the gateway was started with", "a gateway works on the data folder, and does not answer at %s: what it knows was not looked at", base)
 		}
 		return
@@ -99,9 +102,12 @@ func (e *examination) address(ctx context.Context) {
 	if e.cfg.Listen.InClear() {
 		e.say("listen", Warn, "set listen.tls, or put something before it that speaks TLS", "requests to %s carry their keys in clear text", at)
 	}
-	if e.gateway != nil {
+	switch {
+	case e.gateway != nil:
 		e.ok("listen", "the gateway listens on %s", at)
 		return
+	case e.running:
+		return // what it listens on is its own, and was said
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", at)
 	if err != nil {
