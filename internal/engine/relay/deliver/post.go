@@ -80,7 +80,7 @@ func problemOf(err error) webhook.Problem {
 		return webhook.Timeout
 	case errors.As(err, &dns):
 		return webhook.Unresolved
-	case errors.As(err, &untrusted) || errors.As(err, &record) || errors.As(err, &alert) || errors.As(err, &unknown):
+	case errors.As(err, &untrusted) || errors.As(err, &record) || errors.As(err, &alert) || errors.As(err, &unknown) || errors.Is(err, http.ErrSchemeMismatch):
 		return webhook.BadTLS
 	case errors.As(err, &op) && op.Op == "dial":
 		return webhook.Unreachable
