@@ -200,7 +200,7 @@ func (c *client) get(ctx context.Context, path string, into any) ([]byte, error)
 // exitCodes are those of problems; all others fail with 1.
 var exitCodes = map[string]int{
 	"invalid_request": exitUsage, "not_found": exitNotFound, "unavailable": exitUnreachable, "in_progress": exitUnreachable,
-	"unauthenticated": exitRefused, "scope": exitRefused, "suspended": exitRefused, "team": exitRefused, "sender": exitRefused, "limit": exitRefused, "funds": exitRefused,
+	"unauthenticated": exitRefused, "scope": exitRefused, "suspended": exitRefused, "team": exitRefused, "limit": exitRefused, "funds": exitRefused,
 }
 
 var nextSteps = map[string]string{

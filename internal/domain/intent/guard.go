@@ -11,15 +11,14 @@ type GuardKind string
 
 // The kinds of this release.
 const (
-	GuardTeam   GuardKind = "team"   // the API key reaches the team's own numbers alone
-	GuardSender GuardKind = "sender" // the sender is not the tenant's to use
-	GuardLimit  GuardKind = "limit"  // more than a tenant may spend before somebody has looked at it
-	GuardFunds  GuardKind = "funds"  // it cannot be paid
+	GuardTeam  GuardKind = "team"  // the API key reaches the team's own numbers alone
+	GuardLimit GuardKind = "limit" // more than a tenant may spend before somebody has looked at it
+	GuardFunds GuardKind = "funds" // it cannot be paid
 )
 
 // precedence is the order in which guards are asked; the first that refuses is the answer. All of them come after
 // replay and duplicate, so that a repeat is answered with its message and uses up nothing.
-var precedence = []GuardKind{GuardTeam, GuardSender, GuardLimit, GuardFunds}
+var precedence = []GuardKind{GuardTeam, GuardLimit, GuardFunds}
 
 // GuardResult is what a guard says.
 type GuardResult string

@@ -32,7 +32,6 @@ var faults = []faultRow{
 	{fault.Funds, http.StatusPaymentRequired, "The message cannot be paid", false},
 	{fault.Scope, http.StatusForbidden, "The API key may not do this", false},
 	{fault.Team, http.StatusForbidden, "The API key does not reach this destination", false},
-	{fault.Sender, http.StatusForbidden, "The sender may not be used", false},
 	{fault.Suspended, http.StatusForbidden, "The tenant is suspended", false},
 	{fault.NotFound, http.StatusNotFound, "There is no such thing", false},
 	{methodNotAllowed, http.StatusMethodNotAllowed, "Not a method of this resource", false},

@@ -11,7 +11,7 @@ import (
 // GuardView is what one rule beside deduplication said.
 type GuardView struct {
 	Rule   string `json:"rule" example:"wallet.balance"`
-	Kind   string `json:"kind" doc:"team, sender, limit or funds. Accept unknown values."`
+	Kind   string `json:"kind" doc:"team, limit or funds. Accept unknown values."`
 	Result string `json:"result" doc:"pass or refuse."`
 }
 

@@ -28,7 +28,7 @@ func refusedAnswer(a outbound.Answer, kind intent.GuardKind) outbound.Answer {
 func TestRefusalsAreProblems(t *testing.T) {
 	w := newWorld(t)
 	allowed := w.outbound.answer
-	for kind, status := range map[intent.GuardKind]int{intent.GuardTeam: 403, intent.GuardSender: 403, intent.GuardLimit: 429, intent.GuardFunds: 402} {
+	for kind, status := range map[intent.GuardKind]int{intent.GuardTeam: 403, intent.GuardLimit: 429, intent.GuardFunds: 402} {
 		w.outbound.answer = refusedAnswer(allowed, kind)
 		rec := w.call("POST", "/v1/messages", w.admin, ordinary)
 		p := w.problem(rec, status, fault.Code(kind))

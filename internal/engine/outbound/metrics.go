@@ -31,7 +31,7 @@ func newMetrics(r prometheus.Registerer, waiting func() int) *metrics {
 		}, []string{"result", "purpose"}),
 		refusals: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "einmal_refusals_total",
-			Help: "Requests that a rule beside deduplication refused, by the kind of the rule: team, sender, limit, funds.",
+			Help: "Requests that a rule beside deduplication refused, by the kind of the rule: team, limit, funds.",
 		}, []string{"kind", "rule", "purpose"}),
 	}
 	if r != nil {

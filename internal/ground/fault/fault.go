@@ -25,7 +25,6 @@ const (
 	TooLarge            Code = "too_large"            // the body is over the limit
 	MediaType           Code = "media_type"           // the body is not JSON
 	Team                Code = "team"                 // the API key reaches the team's own numbers alone
-	Sender              Code = "sender"               // the sender is not the tenant's to use
 	Limit               Code = "limit"                // more than a tenant may spend before somebody has looked at it
 	Funds               Code = "funds"                // it cannot be paid
 	Storm               Code = "storm"                // the same thing is asked for far too often
