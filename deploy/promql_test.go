@@ -63,8 +63,8 @@ func (p *promql) next() string {
 	return t
 }
 
-func (p *promql) peek(any ...string) bool {
-	return len(p.tokens) > 0 && slices.Contains(any, p.tokens[0])
+func (p *promql) peek(tokens ...string) bool {
+	return len(p.tokens) > 0 && slices.Contains(tokens, p.tokens[0])
 }
 
 func (p *promql) want(token string) error {
