@@ -63,6 +63,9 @@ func TestRoutes(t *testing.T) {
 			if attempts, _ := m.Body["attempts"].([]any); m.at("connection") != over || len(attempts) != 1 || attempts[0].(map[string]any)["connection"] != over {
 				t.Errorf("%s: %s, want it over %s", to, m.Raw, over)
 			}
+			if d := g.call("GET", "/v1/decisions/"+m.at("decision"), nil); d.at("connection") != over {
+				t.Errorf("%s: its decision says %s", to, d.Raw)
+			}
 			if got := g.took(over)[to[1:]]; got != 1 {
 				t.Errorf("%s: accepted %d times over %s", to, got, over)
 			}

@@ -26,6 +26,7 @@ type DecisionView struct {
 	PreviousState    *string       `json:"previous_state" doc:"The compared message's state at that moment."`
 	Message          *MessageThen  `json:"message" doc:"null: the request was refused and made none."`
 	Guards           []GuardView   `json:"guards" nullable:"false" doc:"What the rules beside deduplication said, in their order, up to the first that refused; none of a repeat."`
+	Connection       *string       `json:"connection" doc:"That was chosen for the message; null: there is none."`
 	Purpose          string        `json:"purpose"`
 	To               string        `json:"to" doc:"The destination, masked."`
 	Sender           string        `json:"sender"`
@@ -90,7 +91,8 @@ func messageThen(m *intent.Snapshot) *MessageThen {
 	return &MessageThen{m.ID.String(), m.State.String(), orNull(m.Delivery), m.Attempts}
 }
 
-func decisionView(d *store.Decision) DecisionView {
+// decisionView shows a decision. names are the connections'.
+func decisionView(d *store.Decision, names map[int64]string) DecisionView {
 	return DecisionView{
 		ID: d.ID.String(), At: at(d.At), Action: d.Action.String(), Class: d.Class.String(), Reason: string(d.Reason),
 		Rule: d.Rule, PolicyVersion: d.PolicyID, Explanation: d.Explanation, WindowEnds: stamp(d.WindowEnds),
@@ -100,7 +102,7 @@ func decisionView(d *store.Decision) DecisionView {
 		StateSource: stateSource(d.StateSource), Mode: string(d.Mode), Would: orNull(d.Would.String()), ComparedWith: idOrNull(d.Compared), MatchedKey: hashed(d.MatchedKey), MappedBy: orNull(d.MappedBy),
 		Template: templateView(d.Template), CorrelationID: d.CorrelationID,
 		DeduplicationKey: hex.EncodeToString(d.IntentKey[:]), IdempotencyKey: hashed(d.IdempotencyKey), Caller: d.Caller,
-		Run: runView(d),
+		Connection: orNull(names[d.Message.Connection]), Run: runView(d),
 	}
 }
 
@@ -141,7 +143,9 @@ func (a *API) listDecisions(ctx context.Context, in *aboutIn) (List[DecisionView
 	if err != nil {
 		return List[DecisionView]{}, err
 	}
-	return paged(in.Limit, found, decisionView, decisionPlace), nil
+	names, err := a.cfg.Store.ConnectionNames(ctx)
+	view := func(d *store.Decision) DecisionView { return decisionView(d, names) }
+	return paged(in.Limit, found, view, decisionPlace), err
 }
 
 func decisionPlace(d *store.Decision) (clock.Micros, [16]byte) { return d.At, d.ID }
@@ -155,5 +159,6 @@ func (a *API) getDecision(ctx context.Context, in *oneIn) (OneDecisionView, erro
 	if err != nil {
 		return OneDecisionView{}, err
 	}
-	return OneDecisionView{decisionView(d), a.otherwise(ctx, d)}, nil
+	names, err := a.cfg.Store.ConnectionNames(ctx)
+	return OneDecisionView{decisionView(d, names), a.otherwise(ctx, d)}, err
 }
