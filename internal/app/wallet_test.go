@@ -76,6 +76,9 @@ func TestPrepaidTenants(t *testing.T) {
 		if again := shop.post(alert("P-4", "+12025550100")); again.Status != http.StatusCreated {
 			t.Errorf("without a limit: %d %s", again.Status, again.Raw)
 		}
+		if told := shop.call("GET", "/v1/events", nil).Raw; !strings.Contains(told, `"held_micro_usd":"7500000","settled_micro_usd":"0"`) || !strings.Contains(told, `"settled_micro_usd":"7500000"`) {
+			t.Errorf("the events tell nothing of money: %s", told)
+		}
 		if m := g.message(own.at("message.id")); own.Status != http.StatusCreated || m.at("cost") != "" {
 			t.Errorf("the installation's own message costs %s", m.at("cost"))
 		}

@@ -82,6 +82,14 @@ func (d *deciding) charge(ctx context.Context) error {
 	return err
 }
 
+// costOf is what the event says by which a message is taken; nil where nothing is paid for it.
+func costOf(price wallet.MicroUSD, parts int) map[string]string {
+	if price == 0 {
+		return nil
+	}
+	return costDetail(nil, price*wallet.MicroUSD(max(parts, 1)), 0)
+}
+
 // wallets of a preview are read without a lock, and nothing comes of what is held of them.
 func (t *tx) previewWallets(ctx context.Context, r *intent.Request, f *intent.Facts) (err error) {
 	if r.Charge.Asked {

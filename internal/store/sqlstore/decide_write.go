@@ -77,7 +77,9 @@ func (d *deciding) writeMessages(ctx context.Context) error {
 		if s.OwnKey != nil {
 			keys.add(s.Message, s.OwnKey, now.Add(s.OwnKeyFor))
 		}
-		events = append(events, ownedEvent{s.Message, s.Tenant, evidence.Event{N: 1, At: now, Kind: evidence.EventTaken, To: message.Pending}})
+		events = append(events, ownedEvent{s.Message, s.Tenant, evidence.Event{
+			N: 1, At: now, Kind: evidence.EventTaken, To: message.Pending, Detail: costOf(o.Price, s.Text.Parts),
+		}})
 	}
 	for _, step := range []struct {
 		q *template

@@ -118,6 +118,31 @@ func (c *caseRow) movesOf(have []charge, want map[wallet.Part]wallet.State) []ch
 	return all
 }
 
+// noteCost says with the last event what the message costs from then on, whoever pays it: events never change, so that
+// whoever is told of one again is told the same.
+func (c *caseRow) noteCost() {
+	if c.price == 0 || len(c.Events) == 0 {
+		return
+	}
+	now := c.Charges()
+	if maps.Equal(now, c.charged) {
+		return
+	}
+	in := map[wallet.State]wallet.MicroUSD{}
+	for _, state := range now {
+		in[state] += c.price
+	}
+	last := &c.Events[len(c.Events)-1]
+	last.Detail = costDetail(last.Detail, in[wallet.Held], in[wallet.Settled])
+}
+
+// costDetail adds what a message costs to what an event says.
+func costDetail(detail map[string]string, held, settled wallet.MicroUSD) map[string]string {
+	out := map[string]string{"held_micro_usd": fmt.Sprint(int64(held)), "settled_micro_usd": fmt.Sprint(int64(settled))}
+	maps.Copy(out, detail)
+	return out
+}
+
 // findPayers looks who pays for what takes more than was held. Evidence is not refused for want of money: what was sent
 // was sent. Where its tenant has nothing left for it, the house pays, and the floor and the limit hold.
 func (z *settling) findPayers(ctx context.Context, moved []chargeMove) error {

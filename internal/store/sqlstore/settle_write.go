@@ -49,6 +49,7 @@ func (z *settling) write(ctx context.Context) error {
 		if len(c.Events) == 0 && c.State == c.before {
 			continue
 		}
+		c.noteCost()
 		queue, ready := c.Schedule(z.now)
 		states.add(c.Message, c.before, c.State, c.Since, c.Final, c.LastN, queue, ready)
 		for _, e := range c.Events {

@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/einmal/einmal/internal/domain/evidence"
@@ -102,6 +103,24 @@ func (p *purse) charges(id ident.Message, want string) {
 	}
 }
 
+// tells asserts what the events of a message say that it costs, held and settled.
+func (p *purse) tells(id ident.Message, want string) {
+	p.t.Helper()
+	events, err := p.Events(context.Background(), p.id, id, 0, 100)
+	must(p.t, err)
+	var words []string
+	for _, e := range events {
+		word := string(e.Kind)
+		if held, said := e.Detail["held_micro_usd"]; said {
+			word += " " + held + "/" + e.Detail["settled_micro_usd"]
+		}
+		words = append(words, word)
+	}
+	if got := strings.Join(words, ", "); got != want {
+		p.t.Errorf("its events tell %q, want %q", got, want)
+	}
+}
+
 // sent takes a message of the tenant to open attempts.
 func (p *purse) sent(a ask) []store.Opened {
 	p.t.Helper()
@@ -133,8 +152,10 @@ func testWalletHolds(t *testing.T, h Harness) {
 	p.settle(p.outcome(opened[0], message.OutcomeAccepted, "x1"))
 	p.has(900, 0, 100)
 	p.charges(d.Message.ID, "1.1 settled")
+	p.tells(d.Message.ID, "taken 100/0, outcome 0/100")
 	p.settle(p.receipt("x1", -1, "undelivered", 1)) // what becomes of it at the handset costs the same
 	p.has(900, 0, 100)
+	p.tells(d.Message.ID, "taken 100/0, outcome 0/100, receipt")
 
 	rejected := p.sent(p.costing(100, ask{event: "W-2", version: "1", to: 1}))
 	p.settle(p.outcome(rejected[0], message.OutcomeRejected, ""))

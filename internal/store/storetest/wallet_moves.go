@@ -29,6 +29,7 @@ func testWalletLongText(t *testing.T, h Harness) {
 	p.settle(p.heldOutcome(second[0], message.OutcomeRejected, ""))
 	p.state(first.Message, message.Failed)
 	p.charges(first.Message, "1.1 settled, 1.2 released, 1.3 released")
+	p.tells(first.Message, "taken 30/0, outcome 20/10, outcome 0/10")
 	p.has(990, 0, 10)
 	// The rest of a text whose first part has no answer waits for it, and its money with it.
 	gated := p.sent(p.costing(10, ask{event: "P-2", version: "1", to: 5, parts: 2}))[0]
