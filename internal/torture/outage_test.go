@@ -23,7 +23,7 @@ func worldOnServer(t *testing.T, s *server) (*world, *line) {
 // The server of the store is stopped as a crash would stop it, again and again, under the load of two gateways. They go on
 // by themselves, and what was acknowledged is there.
 //
-// covers: I1, I2, I3, I4, I5, I6, I7, I8, I9, I11, I13, I16, I19
+// covers: I1, I2, I3, I4, I5, I6, I7, I8, I9, I10, I11, I13, I16, I19
 func TestTheServerCrashes(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -31,6 +31,7 @@ func TestTheServerCrashes(t *testing.T) {
 	w.vary()
 	nodes := w.several(2)
 	over := make(chan struct{})
+	paid := w.pays(over)
 	go func() {
 		defer close(over)
 		for range max(times(10), 2) {
@@ -41,8 +42,9 @@ func TestTheServerCrashes(t *testing.T) {
 			<-time.After(2 * time.Second) // some work is done in between
 		}
 	}()
-	w.operator.beside(func() { w.load.paced(many, spaced, func() bool { return closed(over) }) }, rest, allActs...)
+	w.operator.beside(func() { w.load.paced(many, rest, func() bool { return closed(over) }) }, rest, allActs...)
 	<-over
+	<-paid
 	w.over = clock.FromTime(time.Now())
 	w.awaitStatus(http.StatusOK)
 	w.operator.leave()
@@ -83,7 +85,7 @@ func (w *world) besides() {
 
 // A standby that has everything takes over from a server that was stopped in order: the gateways go on by themselves.
 //
-// covers: D20, I1, I2, I3, I4, I5, I6, I7, I8, I9, I11, I13, I16, I19
+// covers: D20, I1, I2, I3, I4, I5, I6, I7, I8, I9, I10, I11, I13, I16, I19
 func TestFailoverToAStandbyThatFollows(t *testing.T) {
 	t.Parallel()
 	primary := newServer(t)
@@ -91,6 +93,7 @@ func TestFailoverToAStandbyThatFollows(t *testing.T) {
 	standby := primary.standby()
 	nodes := w.several(2)
 	over := make(chan struct{})
+	paid := w.pays(over)
 	go func() {
 		defer close(over)
 		<-time.After(2 * time.Second)
@@ -99,8 +102,9 @@ func TestFailoverToAStandbyThatFollows(t *testing.T) {
 		way.lead(standby.address())
 		<-time.After(4 * time.Second)
 	}()
-	w.operator.beside(func() { w.load.paced(many, spaced, func() bool { return closed(over) }) }, rest, allActs...)
+	w.operator.beside(func() { w.load.paced(many, rest, func() bool { return closed(over) }) }, rest, allActs...)
 	<-over
+	<-paid
 	w.over = clock.FromTime(time.Now())
 	w.awaitStatus(http.StatusOK) // nobody has released anything
 	w.operator.leave()

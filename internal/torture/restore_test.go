@@ -112,7 +112,12 @@ func (w *world) jump(p *process, putBack func()) *process {
 	return p
 }
 
-func (w *world) sleepUpTo(d time.Duration) { <-time.After(time.Duration(w.load.rng.Int64N(int64(d)))) }
+func (w *world) sleepUpTo(d time.Duration) {
+	w.load.mu.Lock()
+	n := w.load.rng.Int64N(int64(d))
+	w.load.mu.Unlock()
+	<-time.After(time.Duration(n))
+}
 
 func closed(c <-chan struct{}) bool {
 	select {

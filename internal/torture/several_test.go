@@ -71,6 +71,34 @@ func (p *process) stopped() bool {
 	return err == nil && strings.HasPrefix(strings.TrimSpace(string(out)), "T")
 }
 
+// pays has a prepaid tenant send beside the load until it is over, where receipts always say what they are about. What it
+// returns is closed when the tenant has ended.
+func (w *world) pays(over <-chan struct{}) <-chan struct{} {
+	w.Helper()
+	ended := make(chan struct{})
+	if !w.echo {
+		close(ended)
+		return ended
+	}
+	w.payer = openPayer(w)
+	ask := body(&check.Ask{Event: "E-price", Purpose: "alert", To: "+1" + payerArea + "5550114", Text: "What does it cost?"}, false)
+	ask["dry_run"] = true
+	inARow := 0
+	w.await("every node to know the price", func() bool { // each question goes to one of them, as chance has it
+		var got struct{ Decision struct{ Action string } }
+		w.load.callAs(w.payer.key, http.MethodPost, "/v1/messages", "", ask, &got)
+		if inARow++; got.Decision.Action != "allow" {
+			inARow = 0
+		}
+		return inARow > 20
+	})
+	go func() {
+		defer close(ended)
+		w.payer.spend(func() bool { return closed(over) })
+	}()
+	return ended
+}
+
 // Many identical requests for each of many intents, spread over three gateways at the same moment: each intent is one
 // message and one accept, and nobody is sent away.
 //
@@ -319,7 +347,7 @@ func TestOneWallClockIsWrong(t *testing.T) {
 
 // One of three gateways is killed at a random moment under load and started again, and then another, again and again.
 //
-// covers: D9, D18, D19, O6, I1, I2, I3, I4, I5, I6, I7, I8, I9, I11, I13, I16
+// covers: D9, D18, D19, O6, I1, I2, I3, I4, I5, I6, I7, I8, I9, I10, I11, I13, I16
 func TestKillsOfOneOfThree(t *testing.T) {
 	t.Parallel()
 	for n := range max(times(100)/killsAtOnce, 1) {
@@ -329,6 +357,7 @@ func TestKillsOfOneOfThree(t *testing.T) {
 			w.vary()
 			nodes := w.several(3)
 			over := make(chan struct{})
+			paid := w.pays(over)
 			go func() {
 				defer close(over)
 				for range killsAtOnce {
@@ -348,6 +377,7 @@ func TestKillsOfOneOfThree(t *testing.T) {
 				w.load.paced(many, spaced, func() bool { return closed(over) })
 			}, rest, allActs...)
 			<-over
+			<-paid
 			w.over = clock.FromTime(time.Now())
 			w.operator.leave()
 			w.load.repeat()
