@@ -78,7 +78,7 @@ func TestAdministering(t *testing.T) {
 		"sender remove A/B --tenant acme":        {"DELETE " + acme + "/senders/A%2FB ", "is taken away"},
 
 		"number list": {"GET /v1/numbers" + all, "lse_1  +12025550100  2026-12-31 10:00:00.000  -"},
-		"number lease +12025550100 --tenant acme":                  {"POST " + acme + `/numbers {"number":"+12025550100"}`, "+12025550100 is leased from 2026-12-31 10:00:00.000 UTC until -: lse_1"},
+		"number lease +12025550100 --tenant acme":                  {"POST " + acme + `/numbers {"number":"+12025550100"}`, "+12025550100 is leased from 2026-12-31 10:00:00.000 UTC, without an end: lse_1"},
 		"number end lse_1 --tenant acme":                           {"PATCH " + acme + `/numbers/lse_1 {"until":"1970-01-01T00:00:01Z"}`, "is leased"},
 		"number end lse_1 --tenant acme --never":                   {"PATCH " + acme + `/numbers/lse_1 {"until":null}`, "is leased"},
 		"number end lse_1 --tenant acme --at 2027-01-01T00:00:00Z": {"PATCH " + acme + `/numbers/lse_1 {"until":"2027-01-01T00:00:00Z"}`, "is leased"},

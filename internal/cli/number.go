@@ -41,7 +41,11 @@ func (c *numberLeaseCmd) Run(ctx context.Context, env *Env) error {
 }
 
 func tellLease(env *Env, n *api.NumberView) {
-	_, _ = fmt.Fprintf(env.Stdout, "%s is leased from %s UTC until %s: %s\n", clean(n.Number), clock(n.From), clockOrDash(n.Until), clean(n.ID))
+	until := "without an end"
+	if n.Until != nil {
+		until = "until " + clock(*n.Until) + " UTC"
+	}
+	_, _ = fmt.Fprintf(env.Stdout, "%s is leased from %s UTC, %s: %s\n", clean(n.Number), clock(n.From), until, clean(n.ID))
 }
 
 type numberEndCmd struct {
