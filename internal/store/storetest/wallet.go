@@ -168,6 +168,15 @@ func testWalletHolds(t *testing.T, h Harness) {
 	p.settle(store.News{Evidence: evidence.Evidence{Kind: evidence.ValidityEnded, Message: expired}, Reference: -1})
 	p.charges(expired, "1.1 released")
 	p.has(900, 0, 100)
+	// A dry run says what would be, and holds nothing.
+	for price, want := range map[wallet.MicroUSD]intent.Action{900: intent.Allow, 901: intent.Refused} {
+		dry, err := p.Preview(context.Background(), p.submission(p.costing(price, ask{event: "W-5", version: "1", to: 1})), intent.Decide)
+		must(t, err)
+		if dry.Decision.Action != want || len(dry.Decision.Guards) != 2 {
+			t.Errorf("a dry run at %d: %+v", price, dry.Decision)
+		}
+	}
+	p.has(900, 0, 100)
 	// What does not fit is refused, and the request afterwards is decided as if that had not been.
 	dear := p.decide(p.costing(901, ask{event: "W-5", version: "1", to: 1}))[0].Decision
 	if dear.Action != intent.Refused || dear.Rule != "wallet.balance" || dear.Refusal().Kind != intent.GuardFunds {
