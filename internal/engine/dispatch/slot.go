@@ -114,7 +114,11 @@ func (d *Dispatcher) shareSlots(ctx context.Context, asked time.Time) {
 	d.holdSlots(ctx, got.Held, asked)
 	d.giveSurplus(ctx, got, asked)
 	d.standBack(ctx, got, asked)
-	d.cfg.Metrics.binds.WithLabelValues(c.Name).Set(float64(len(got.Held)))
+	d.showBinds(len(d.slots.held))
+}
+
+func (d *Dispatcher) showBinds(n int) {
+	d.cfg.Metrics.binds.WithLabelValues(d.cfg.Connection.Name).Set(float64(n))
 }
 
 // holdSlots lets claims run again if they had to stop. What the store does not know as ours any more is another's, whose
@@ -158,6 +162,7 @@ func (d *Dispatcher) leaveOverdue(ctx context.Context, now time.Time) {
 		d.leave(ctx, n, d.cfg.Lease, nil)
 	}
 	s.held = nil
+	d.showBinds(0)
 }
 
 // giveSurplus ends the binds that are more than the node's share, the latest first, and gives their slots back once what
@@ -222,5 +227,6 @@ func (d *Dispatcher) leaveSlots(ctx context.Context) error {
 	if d.cfg.Connection.Own {
 		return nil
 	}
+	d.showBinds(0)
 	return d.cfg.Store.LeaveSlots(ctx, d.cfg.Connection.ID, d.slots.holder)
 }
