@@ -16,12 +16,19 @@ import (
 	"github.com/einmal/einmal/internal/store"
 )
 
-// testWalletSpends lets 200 requests spend a balance for a hundred at once: exactly a hundred are taken.
+// testWalletSpends lets 200 requests spend a balance for a hundred at once, on two nodes where there can be two: exactly a
+// hundred are taken.
 //
 // covers: M4, I10
 func testWalletSpends(t *testing.T, h Harness) {
 	p := newWorld(t, h).prepaid("rush", 100*7)
 	const spends = 200
+	nodes := []*world{p.world}
+	if h.Again != nil {
+		second := *p.world
+		second.Store = h.Again(t, p.Store)
+		nodes = append(nodes, &second)
+	}
 	var (
 		taken, refused atomic.Int64
 		wg             sync.WaitGroup
@@ -31,7 +38,7 @@ func testWalletSpends(t *testing.T, h Harness) {
 		sub := p.submission(p.costing(7, ask{event: fmt.Sprintf("rush-%d", i), version: "1", to: i}))
 		wg.Go(func() {
 			<-start
-			out, err := p.decideBusy([]store.Submission{sub})
+			out, err := nodes[i%len(nodes)].decideBusy([]store.Submission{sub})
 			switch {
 			case err != nil || out[0].Err != nil:
 				t.Error(err, out)
@@ -48,7 +55,9 @@ func testWalletSpends(t *testing.T, h Harness) {
 		t.Errorf("%d were taken and %d refused", taken.Load(), refused.Load())
 	}
 	p.has(700, 700, 0)
-	p.noDeadlock()
+	for _, n := range nodes {
+		n.noDeadlock()
+	}
 }
 
 // testWalletLostCommit loses a commit that charges, after the server heard of it and before: made again with the same ids,
