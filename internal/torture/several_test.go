@@ -94,7 +94,10 @@ func (w *world) pays(over <-chan struct{}) <-chan struct{} {
 	})
 	go func() {
 		defer close(ended)
-		w.payer.spend(func() bool { return closed(over) })
+		w.payer.spend(func() bool {
+			<-time.After(seldom) // each fifth of its messages is throttled, and a connection that is asked for less goes slower
+			return closed(over)
+		})
 	}()
 	return ended
 }
