@@ -36,17 +36,23 @@ type Env struct {
 	App            App
 }
 
-// untilSignal is ctx until somebody interrupts the command.
-func (e *Env) untilSignal(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
+// untilSignal is ctx until somebody interrupts the command. Once cancel returns nobody takes signals any more: the next
+// one is another command's.
+func (e *Env) untilSignal(ctx context.Context) (_ context.Context, cancel context.CancelFunc) {
+	ctx, end := context.WithCancel(ctx)
+	ended := make(chan struct{})
 	go func() {
+		defer close(ended)
 		select {
 		case <-e.Signals:
-			cancel()
+			end()
 		case <-ctx.Done():
 		}
 	}()
-	return ctx, cancel
+	return ctx, func() {
+		end()
+		<-ended
+	}
 }
 
 type commands struct {
