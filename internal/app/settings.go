@@ -41,7 +41,7 @@ func (c Config) connectionsFrom() string {
 // readSettings reads the settings of a connection that is administered: JSON with the members of the configuration file.
 func readSettings(text []byte) (k Connection, err error) {
 	if err := yaml.UnmarshalWithOptions(text, &k, yaml.Strict()); err != nil {
-		return k, errors.New(yaml.FormatError(err, false, false))
+		return k, errors.New(mistake(err))
 	}
 	return k.withDefaults(), nil
 }
