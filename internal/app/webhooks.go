@@ -35,8 +35,8 @@ func (w Webhooks) rules() (egress.Rules, error) {
 	return r, nil
 }
 
-// perEndpoint is how many connections a node has to one host at most. Several tenants may share one.
-const perEndpoint = 16
+// keepHost is how many idle connections a node keeps to one host: as many requests as an endpoint gets at a time.
+const keepHost = 16
 
 // tellers are the node's webhooks.
 type tellers struct {
@@ -59,7 +59,7 @@ func (a *App) buildWebhooks() error {
 		},
 	}
 	secrets := deliver.Secrets{Sealer: a.sealer}
-	poster := &deliver.Poster{Client: egress.NewClient(egress.Config{Rules: rules, PerHost: perEndpoint, Timeout: deliver.PostTimeout}), Secrets: secrets}
+	poster := &deliver.Poster{Client: egress.NewClient(egress.Config{Rules: rules, KeepHost: keepHost, Timeout: deliver.PostTimeout}), Secrets: secrets}
 	a.tell.admin = &deliver.Admin{Store: a.store, Secrets: secrets, Poster: poster, Rules: rules}
 	a.tell.deliverer = deliver.New(deliver.Config{
 		Store: a.store, Builder: a.tell.builder, Poster: poster, Keep: time.Duration(a.cfg.Webhooks.Keep), Log: a.log, Metrics: deliver.NewMetrics(a.metrics),

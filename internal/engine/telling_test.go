@@ -124,7 +124,7 @@ const tellLease = time.Second
 // teller is one node's worker.
 func (g *gateway) teller(s deliver.Store) *deliver.Deliverer {
 	sealer := secret.NewSealer([32]byte{1}, g.store)
-	client := egress.NewClient(egress.Config{Rules: egress.Rules{HTTP: true, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}, PerHost: 8, Timeout: time.Second})
+	client := egress.NewClient(egress.Config{Rules: egress.Rules{HTTP: true, Allow: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}, KeepHost: 8, Timeout: time.Second})
 	return deliver.New(deliver.Config{
 		Store: s, Settle: soon, Lease: tellLease, Every: 2 * time.Millisecond, Log: slog.New(slog.DiscardHandler), Metrics: deliver.NewMetrics(telemetry.NewMetrics()),
 		Poster: &deliver.Poster{Client: client, Secrets: deliver.Secrets{Sealer: sealer}, Timeout: 100 * time.Millisecond},

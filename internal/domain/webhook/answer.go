@@ -17,6 +17,7 @@ const (
 	Unbuilt     Problem = "unbuilt"           // the gateway could not make the body
 	Disabled    Problem = "disabled"          // the endpoint was switched off or removed meanwhile
 	NoTime      Problem = "no_time"           // the lease would have ended on the way
+	NoStore     Problem = "no_store"          // the gateway could not read what it needs
 )
 
 // Answer is what came of a POST.
@@ -43,7 +44,7 @@ const gone = 410
 // not reach stays one whatever stands behind it.
 func (a Answer) Verdict() Verdict {
 	switch {
-	case a.Problem == NoTime || a.Problem == Disabled:
+	case a.Problem == NoTime || a.Problem == Disabled || a.Problem == NoStore:
 		return Unsent
 	case a.Problem == "" && a.Status >= 200 && a.Status < 300:
 		return Took

@@ -83,6 +83,9 @@ func Settle(d Delivery, r Result, now clock.Micros) Delivery {
 	}
 	if verdict == Unsent {
 		d.State, d.NextAt = Pending, now
+		if r.Answer.Problem == NoStore {
+			d.NextAt = now.Add(noStoreAgain)
+		}
 		return d
 	}
 	d.Status, d.Problem = r.Answer.Status, r.Answer.Problem
@@ -123,6 +126,8 @@ var schedule = []time.Duration{
 func Tries() int { return len(schedule) + 1 }
 
 const (
+	// noStoreAgain is the pause after the gateway could not read what it needs: it is no reason to ask it all the time.
+	noStoreAgain = time.Second
 	// spread is how much of a pause is left to chance, so that what failed together does not come back together.
 	spread = 0.2
 	// longestAsked bounds what an endpoint may ask for with Retry-After.

@@ -149,6 +149,8 @@ func TestSettle(t *testing.T) {
 		"failed":    {claimed, Result{Fence: 3, Answer: no, Jitter: 0.5}, Delivery{State: Pending, Fence: 3, Failures: 2, NextAt: now.Add(30 * time.Second), Status: 500}},
 		"gone":      {claimed, Result{Fence: 3, Answer: Answer{Status: 410}}, Delivery{State: Dead, Fence: 3, Failures: 2, NextAt: now + 9, DoneAt: now, Status: 410}},
 		"unsent":    {claimed, Result{Fence: 3, Answer: Answer{Problem: NoTime}}, Delivery{State: Pending, Fence: 3, Failures: 1, NextAt: now}},
+		"no store":  {claimed, Result{Fence: 3, Answer: Answer{Problem: NoStore}}, Delivery{State: Pending, Fence: 3, Failures: 1, NextAt: now.Add(time.Second)}},
+		"disabled":  {claimed, Result{Fence: 3, Answer: Answer{Problem: Disabled}}, Delivery{State: Pending, Fence: 3, Failures: 1, NextAt: now}},
 		"the last": {Delivery{State: Delivering, Fence: 3, Failures: Tries() - 1}, Result{Fence: 3, Answer: Answer{Problem: Timeout}},
 			Delivery{State: Dead, Fence: 3, Failures: Tries(), DoneAt: now, Problem: Timeout}},
 		"late failure":         {claimed, Result{Fence: 2, Answer: no}, claimed},

@@ -186,7 +186,7 @@ func (a *API) removeWebhook(ctx context.Context, in *oneIn) (RemovedView, error)
 }
 
 type rotateWebhookBody struct {
-	FormerFor string `json:"former_for,omitempty" doc:"For how long the former secret signs too: 24h without, at most 168h."`
+	FormerFor string `json:"former_for,omitempty" doc:"For how long the former secret signs too: 24h without, at most 168h. 0s ends all former ones at once."`
 }
 
 // upTo reads a duration.

@@ -21,18 +21,20 @@ var ErrForbidden = errors.New("the address is none that the gateway goes to")
 type Config struct {
 	Rules
 	Resolver *net.Resolver // nil: the system's
-	PerHost  int           // connections to one host at most
+	KeepHost int           // idle connections to one host that are kept; there may be more in use
 	Timeout  time.Duration // from the dialling to the end of the answer's head
 	TLS      *tls.Config   // nil: the system's roots
 }
 
 const (
 	keepIdle   = 10 * time.Second // shorter than most servers keep one: a request on a connection that just ends fails
-	maxIdle    = 64
+	maxIdle    = 256
 	maxHeaders = 16 << 10
 )
 
-// NewClient returns a client that obeys the rules.
+// NewClient returns a client that obeys the rules. It opens as many connections as there are requests: with a limit for a
+// host, whoever shares it with an endpoint that hangs would wait for that one, and the wait would count as its own failure.
+// Callers bound the requests of each.
 func NewClient(c Config) *http.Client {
 	dialer := &net.Dialer{Timeout: c.Timeout, Resolver: c.Resolver, ControlContext: func(_ context.Context, _, address string, _ syscall.RawConn) error {
 		return c.check(address)
@@ -41,7 +43,7 @@ func NewClient(c Config) *http.Client {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: &http.Transport{
 			Proxy: nil, DialContext: c.dial(dialer), ForceAttemptHTTP2: true, TLSClientConfig: c.TLS,
-			MaxConnsPerHost: c.PerHost, MaxIdleConnsPerHost: c.PerHost, MaxIdleConns: maxIdle, IdleConnTimeout: keepIdle,
+			MaxIdleConnsPerHost: c.KeepHost, MaxIdleConns: maxIdle, IdleConnTimeout: keepIdle,
 			TLSHandshakeTimeout: c.Timeout, ResponseHeaderTimeout: c.Timeout, MaxResponseHeaderBytes: maxHeaders,
 			DisableCompression: true,
 		},

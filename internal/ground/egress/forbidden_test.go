@@ -105,7 +105,7 @@ func post(t *testing.T, c *http.Client, to string) (int, error) {
 
 func client(t *testing.T, r Rules, n *names) *http.Client {
 	t.Helper()
-	c := NewClient(Config{Rules: r, Resolver: n.resolver(), PerHost: 2, Timeout: 5 * time.Second})
+	c := NewClient(Config{Rules: r, Resolver: n.resolver(), KeepHost: 2, Timeout: 5 * time.Second})
 	t.Cleanup(c.CloseIdleConnections)
 	return c
 }

@@ -17,6 +17,7 @@ import (
 // webhookTests are those of endpoints and of what they are told.
 var webhookTests = map[string]func(*testing.T, Harness){
 	"Webhooks":          testWebhooks,
+	"WebhookLostCommit": testWebhookLostCommit,
 	"DeliveriesMade":    testDeliveriesMade,
 	"DeliveriesClaimed": testDeliveriesClaimed,
 	"DeliveriesEnd":     testDeliveriesEnd,
@@ -119,6 +120,35 @@ func testWebhooks(t *testing.T, h Harness) {
 		t.Errorf("what was removed: %v", err)
 	}
 	w.hook(w.tenant, "*") // there is room again
+}
+
+// testWebhookLostCommit loses the commit of a change, and of the last endpoint that there is room for: whoever made it is
+// told that it is made, and a secret that was made is shown.
+//
+// covers: I12, X5
+func testWebhookLostCommit(t *testing.T, h Harness) {
+	if h.Fragile == nil {
+		return
+	}
+	f := h.Fragile(t)
+	w := worldOn(t, h, f)
+	ctx := context.Background()
+	hook := w.hook(w.tenant, "*")
+	w.hook(w.tenant, "*")
+	f.Arm(true)
+	w.hook(w.tenant, "*") // the third of three
+	hook.Secrets = store.WebhookSecrets{OwnKey: []byte("w2"), Current: []byte("s2"), Former: []byte("f2"), FormerUntil: 99}
+	f.Arm(true)
+	changed, err := w.ChangeWebhook(ctx, hook)
+	must(t, err)
+	f.Arm(true)
+	must(t, w.RemoveWebhook(ctx, w.tenant, hook.ID, "key1"))
+	if f.Cut() != 3 {
+		t.Fatalf("%d commits were broken, want 3: the test proves nothing", f.Cut())
+	}
+	if changed.Version != 2 || string(changed.Secrets.Current) != "s2" {
+		t.Errorf("changed to %+v", changed)
+	}
 }
 
 func second1[T any](_ T, err error) error { return err }

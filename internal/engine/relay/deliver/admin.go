@@ -102,7 +102,8 @@ func (a *Admin) apply(w *store.Webhook, wish Wish) error {
 	return nil
 }
 
-// Rotate gives an endpoint another secret, shown once. The former one signs beside it for a while.
+// Rotate gives an endpoint another secret, shown once. The former one signs beside it for a while; without one, nothing
+// that was before does.
 func (a *Admin) Rotate(ctx context.Context, tenant ident.Partition, id ident.Webhook, by string, former time.Duration) (store.Webhook, string, error) {
 	w, err := a.Store.Webhook(ctx, tenant, id)
 	if err != nil {
@@ -112,7 +113,7 @@ func (a *Admin) Rotate(ctx context.Context, tenant ident.Partition, id ident.Web
 	if err != nil {
 		return w, "", err
 	}
-	plain, secrets, err := a.Secrets.Next(ctx, &w, now.Add(former))
+	plain, secrets, err := a.Secrets.Next(ctx, &w, now, now.Add(former))
 	if err != nil {
 		return w, "", err
 	}

@@ -272,7 +272,7 @@ func (d *Deliverer) post(ctx context.Context, c *store.ClaimedDelivery, began st
 	body, err := d.cfg.Builder.Body(ctx, &c.Event)
 	if err != nil {
 		d.cfg.Log.Error("the body of a webhook could not be made", "webhook", c.Webhook.ID.String(), "event", payload.ID(&c.Event), "error", err)
-		return webhook.Answer{Problem: webhook.Unbuilt}
+		return webhook.Answer{Problem: ours(err)}
 	}
 	answer := d.cfg.Poster.Post(ctx, &c.Webhook, payload.ID(&c.Event), body, began.now())
 	chaos.At(chaos.WebhookPosted)

@@ -18,6 +18,7 @@ import (
 	"github.com/einmal/einmal/internal/domain/webhook"
 	"github.com/einmal/einmal/internal/engine/relay/payload"
 	"github.com/einmal/einmal/internal/ground/clock"
+	"github.com/einmal/einmal/internal/ground/fault"
 	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/ground/telemetry"
 	"github.com/einmal/einmal/internal/store"
@@ -148,27 +149,28 @@ func (s *shelf) await(t *testing.T, n int) (states []webhook.State) {
 }
 
 // Endpoints that say nothing hold nobody but themselves: while as many as a node has places hang, all that another one is
-// owed reaches it before the first of them ends.
+// owed reaches it before the first of them ends, also from the same host.
 //
 // covers: I20, M6
 func TestHangingEndpointsHoldNobody(t *testing.T) {
 	released := make(chan struct{})
-	hanging := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	host := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/well" {
+			return
+		}
 		select {
 		case <-released:
 		case <-r.Context().Done():
 		}
 	}))
-	defer hanging.Close()
-	well := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
-	defer well.Close()
+	defer host.Close()
 	s := newShelf()
 	for range defaultRoom.All - 1 {
-		hook, _ := hookAt(hanging.URL)
+		hook, _ := hookAt(host.URL + "/hangs")
 		hook.Tenant = ident.Partition(len(s.hooks) + 2)
 		s.put(hook, ident.NewMessage(hook.Tenant), 5)
 	}
-	hook, _ := hookAt(well.URL)
+	hook, _ := hookAt(host.URL + "/well")
 	s.put(hook, ident.NewMessage(1), 12)
 	d := deliverer(t, s)
 	d.cfg.Poster.Timeout = time.Minute
@@ -287,5 +289,32 @@ func TestNoTimeIsLeft(t *testing.T) {
 	d.postAll(context.Background(), claimed, start{here: time.Now().Add(-d.cfg.Lease), store: time.Now()})
 	if e := <-d.results; e.Answer.Problem != webhook.NoTime || len(told) != 0 {
 		t.Errorf("%+v after %d requests", e.Answer, len(told))
+	}
+}
+
+// A store that cannot be read is no failure of the endpoint's: the event waits, with all its tries.
+//
+// covers: I12
+func TestAStoreThatCannotBeReadIsNoFailure(t *testing.T) {
+	for name, c := range map[string]struct {
+		err  error
+		want webhook.Delivery
+	}{
+		"not at this moment": {fault.New(fault.Unavailable, "later"), webhook.Delivery{State: webhook.Pending, Fence: 1}},
+		"never":              {errors.New("it is not as it was stored"), webhook.Delivery{State: webhook.Pending, Fence: 1, Failures: 1, Problem: webhook.Unbuilt}},
+	} {
+		s := newShelf()
+		hook, _ := hookAt("https://example.com/")
+		s.put(hook, ident.NewMessage(1), 1)
+		d := deliverer(t, s)
+		d.cfg.Builder.Simulated = func(context.Context, int64) (bool, error) { return false, c.err }
+		d.Start(context.Background())
+		s.await(t, 1)
+		d.Stop(context.Background())
+		got := s.all[0].Delivery
+		got.NextAt = 0
+		if got != c.want {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/einmal/einmal/internal/domain/webhook"
 	"github.com/einmal/einmal/internal/ground/egress"
+	"github.com/einmal/einmal/internal/ground/fault"
 	"github.com/einmal/einmal/internal/store"
 )
 
@@ -45,7 +46,7 @@ func (p *Poster) Post(ctx context.Context, w *store.Webhook, id string, body []b
 	r.GetBody = nil // else a request whose connection broke might be sent again, unseen
 	headers, err := p.Secrets.headers(ctx, w, id, body, now)
 	if err != nil {
-		return webhook.Answer{Problem: webhook.Unbuilt}
+		return webhook.Answer{Problem: ours(err)}
 	}
 	for name, value := range headers {
 		r.Header.Set(name, value)
@@ -59,6 +60,15 @@ func (p *Poster) Post(ctx context.Context, w *store.Webhook, id string, body []b
 	_, _ = io.CopyN(io.Discard, res.Body, readAtMost)
 	_ = res.Body.Close()
 	return webhook.Answer{Status: res.StatusCode, RetryAfter: retryAfter(res.Header)}
+}
+
+// ours is why the gateway could not make a request. A store that does not answer is no failure of the endpoint's; what
+// can be read and is wrong counts as one, so that it ends in a dead letter that somebody sees.
+func ours(err error) webhook.Problem {
+	if fault.CodeOf(err) == fault.Unavailable || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return webhook.NoStore
+	}
+	return webhook.Unbuilt
 }
 
 func (p *Poster) timeout() time.Duration { return cmp.Or(p.Timeout, PostTimeout) }

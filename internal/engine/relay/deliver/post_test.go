@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -21,6 +22,7 @@ import (
 	"github.com/einmal/einmal/internal/domain/webhook"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/egress"
+	"github.com/einmal/einmal/internal/ground/fault"
 	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/ground/secret"
 	"github.com/einmal/einmal/internal/store"
@@ -35,7 +37,7 @@ var loopback = egress.Rules{HTTP: true, Allow: []netip.Prefix{netip.MustParsePre
 func poster(t *testing.T, rules egress.Rules, roots *x509.CertPool) *Poster {
 	t.Helper()
 	p := &Poster{Secrets: secrets, Timeout: 2 * time.Second}
-	p.Client = egress.NewClient(egress.Config{Rules: rules, PerHost: 8, Timeout: p.Timeout, TLS: &tls.Config{RootCAs: roots}})
+	p.Client = egress.NewClient(egress.Config{Rules: rules, KeepHost: 8, Timeout: p.Timeout, TLS: &tls.Config{RootCAs: roots}})
 	t.Cleanup(p.Client.CloseIdleConnections)
 	return p
 }
@@ -79,7 +81,7 @@ func TestSignatures(t *testing.T) {
 	if !verifies(r, first) || string(r.body) != `{"a":1}` || r.header.Get("Content-Type") != "application/json" || r.header.Get("webhook-id") != "evt_1" {
 		t.Errorf("%+v", r)
 	}
-	second, next, err := secrets.Next(t.Context(), hook, clock.FromTime(now.Add(time.Minute)))
+	second, next, err := secrets.Next(t.Context(), hook, clock.FromTime(now), clock.FromTime(now.Add(time.Minute)))
 	if err != nil || second == first {
 		t.Fatal(err)
 	}
@@ -204,5 +206,47 @@ func TestHTTP2SendsOnce(t *testing.T) {
 	breaks.Store(1)
 	if a := p.Post(context.Background(), hook, "evt_2", []byte("{}"), time.Now()); a.Problem != webhook.Broken || read.Load() != 2 {
 		t.Errorf("%+v after %d requests of two", a, read.Load())
+	}
+}
+
+// Whoever lost the answers of rotations still has the secret from before the first, and requests are signed with it for as
+// long as the first rotation said. Rotated without time for the former ones, nothing but the new one signs.
+//
+// covers: M6
+func TestRotatedAgain(t *testing.T) {
+	hook, first := hookAt("https://example.com/")
+	begin := time.Now()
+	at := func(d time.Duration) clock.Micros { return clock.FromTime(begin.Add(d)) }
+	rotate := func(now, until time.Duration) string {
+		t.Helper()
+		plain, next, err := secrets.Next(t.Context(), hook, at(now), at(until))
+		must(t, err)
+		hook.Secrets = next
+		return plain
+	}
+	signs := func(when time.Duration, plain string) bool {
+		t.Helper()
+		headers, err := secrets.headers(t.Context(), hook, "evt_1", []byte("{}"), begin.Add(when))
+		must(t, err)
+		want, err := sign(plain, "evt_1", begin.Add(when), []byte("{}"))
+		must(t, err)
+		return slices.Contains(strings.Fields(headers[standardwebhooks.HeaderWebhookSignature]), want)
+	}
+	second := rotate(0, time.Hour)
+	third := rotate(time.Minute, 2*time.Hour)
+	for when, want := range map[time.Duration][3]bool{
+		30 * time.Minute: {true, true, true}, 90 * time.Minute: {false, true, true}, 150 * time.Minute: {false, false, true},
+	} {
+		if got := [3]bool{signs(when, first), signs(when, second), signs(when, third)}; got != want {
+			t.Errorf("after %s the three sign: %v, want %v", when, got, want)
+		}
+	}
+	rotate(2*time.Minute, 2*time.Hour)
+	if _, _, err := secrets.Next(t.Context(), hook, at(3*time.Minute), at(time.Hour)); fault.CodeOf(err) != fault.State {
+		t.Errorf("a fourth former one: %v", err)
+	}
+	last := rotate(3*time.Minute, 3*time.Minute)
+	if signs(4*time.Minute, first) || signs(4*time.Minute, third) || !signs(4*time.Minute, last) || hook.Secrets.Former != nil {
+		t.Error("a former one signs after all of them were ended")
 	}
 }

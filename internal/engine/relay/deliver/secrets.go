@@ -6,11 +6,13 @@ import (
 	"encoding/base64"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 
 	"github.com/einmal/einmal/internal/ground/clock"
+	"github.com/einmal/einmal/internal/ground/fault"
 	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/ground/secret"
 	"github.com/einmal/einmal/internal/store"
@@ -44,18 +46,82 @@ func (s Secrets) First(id ident.Webhook) (string, store.WebhookSecrets) {
 	return plain, store.WebhookSecrets{OwnKey: wrapped, Current: key.Seal(secret.Place(placeCurrent, id), []byte(plain))}
 }
 
-// Next makes another secret, and keeps the one before beside it for a while.
-func (s Secrets) Next(ctx context.Context, w *store.Webhook, until clock.Micros) (string, store.WebhookSecrets, error) {
-	former, err := s.open(ctx, w, placeCurrent, w.Secrets.Current)
+// mostFormers bounds the secrets that sign beside the current one: each makes every request's signatures longer.
+const mostFormers = 3
+
+// former is a secret that signs beside the current one until it ends.
+type former struct {
+	secret string
+	until  clock.Micros
+}
+
+// Next makes another secret, and keeps the one before beside it until then. Those that are live already stay as long as
+// they were to: whoever lost the answer of one rotation and asks for another still has the secret from before the first.
+// With an end that is not ahead all of them end at once: that is what is asked for when one has leaked.
+func (s Secrets) Next(ctx context.Context, w *store.Webhook, now, until clock.Micros) (string, store.WebhookSecrets, error) {
+	current, err := s.open(ctx, w, placeCurrent, w.Secrets.Current)
 	if err != nil {
 		return "", store.WebhookSecrets{}, err
 	}
+	var live []former
+	if until > now {
+		if live, err = s.formers(ctx, w, now); err != nil {
+			return "", store.WebhookSecrets{}, err
+		}
+		if len(live) >= mostFormers {
+			return "", store.WebhookSecrets{}, fault.New(fault.State, "%d former secrets still sign: wait until one ends, or rotate with former_for 0s, which ends them all", len(live))
+		}
+		live = append(live, former{string(current), until})
+	}
 	plain := newSecret()
 	key, wrapped := s.Sealer.NewOwnKey()
-	return plain, store.WebhookSecrets{
-		OwnKey: wrapped, Current: key.Seal(secret.Place(placeCurrent, w.ID), []byte(plain)),
-		Former: key.Seal(secret.Place(placeFormer, w.ID), former), FormerUntil: until,
-	}, nil
+	next := store.WebhookSecrets{OwnKey: wrapped, Current: key.Seal(secret.Place(placeCurrent, w.ID), []byte(plain))}
+	if len(live) > 0 {
+		next.Former = key.Seal(secret.Place(placeFormer, w.ID), []byte(join(live)))
+	}
+	for _, f := range live {
+		next.FormerUntil = max(next.FormerUntil, f.until)
+	}
+	return plain, next, nil
+}
+
+// join is how former secrets are kept: one alone as itself, several with their ends, secret@until, a space between. What
+// knows one alone cannot read several, and then does not sign with half of them.
+func join(live []former) string {
+	if len(live) == 1 {
+		return live[0].secret
+	}
+	words := make([]string, len(live))
+	for i, f := range live {
+		words[i] = f.secret + "@" + strconv.FormatInt(int64(f.until), 10)
+	}
+	return strings.Join(words, " ")
+}
+
+// formers are the former secrets that are live, the oldest first.
+func (s Secrets) formers(ctx context.Context, w *store.Webhook, now clock.Micros) ([]former, error) {
+	if w.Secrets.Former == nil || now >= w.Secrets.FormerUntil {
+		return nil, nil
+	}
+	kept, err := s.open(ctx, w, placeFormer, w.Secrets.Former)
+	if err != nil {
+		return nil, err
+	}
+	var live []former
+	for word := range strings.FieldsSeq(string(kept)) {
+		f := former{word, w.Secrets.FormerUntil}
+		if plain, end, several := strings.Cut(word, "@"); several {
+			until, err := strconv.ParseInt(end, 10, 64)
+			if err != nil {
+				return nil, fmt.Errorf("the former secrets of %s are not as they were stored", w.ID)
+			}
+			f = former{plain, clock.Micros(until)}
+		}
+		if now < f.until {
+			live = append(live, f)
+		}
+	}
+	return live, nil
 }
 
 func (s Secrets) open(ctx context.Context, w *store.Webhook, place string, sealed []byte) ([]byte, error) {
@@ -66,26 +132,27 @@ func (s Secrets) open(ctx context.Context, w *store.Webhook, place string, seale
 	return plain, nil
 }
 
-// headers are those of Standard Webhooks: with two signatures while a former secret is live.
+// headers are those of Standard Webhooks: with a signature by each former secret that is live, too.
 func (s Secrets) headers(ctx context.Context, w *store.Webhook, id string, body []byte, now time.Time) (map[string]string, error) {
 	current, err := s.open(ctx, w, placeCurrent, w.Secrets.Current)
 	if err != nil {
 		return nil, err
 	}
-	signature, err := sign(current, id, now, body)
+	live, err := s.formers(ctx, w, clock.FromTime(now))
 	if err != nil {
 		return nil, err
 	}
-	if w.Secrets.Former != nil && clock.FromTime(now) < w.Secrets.FormerUntil {
-		former, err := s.open(ctx, w, placeFormer, w.Secrets.Former)
+	signature, err := sign(string(current), id, now, body)
+	for _, f := range live {
 		if err != nil {
-			return nil, err
+			break
 		}
-		older, err := sign(former, id, now, body)
-		if err != nil {
-			return nil, err
-		}
-		signature += " " + older
+		var another string
+		another, err = sign(f.secret, id, now, body)
+		signature += " " + another
+	}
+	if err != nil {
+		return nil, err
 	}
 	return map[string]string{
 		standardwebhooks.HeaderWebhookID: id, standardwebhooks.HeaderWebhookTimestamp: strconv.FormatInt(now.Unix(), 10),
@@ -93,8 +160,8 @@ func (s Secrets) headers(ctx context.Context, w *store.Webhook, id string, body 
 	}, nil
 }
 
-func sign(key []byte, id string, now time.Time, body []byte) (string, error) {
-	w, err := standardwebhooks.NewWebhook(string(key))
+func sign(key string, id string, now time.Time, body []byte) (string, error) {
+	w, err := standardwebhooks.NewWebhook(key)
 	if err != nil {
 		return "", fmt.Errorf("a stored webhook secret is not one")
 	}
