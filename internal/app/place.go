@@ -22,4 +22,6 @@ var quoted = regexp.MustCompile(`((?:unknown field|mapping key|duplicate key) "[
 // mistake says what is wrong with a YAML text, and at which line and column. The text around is not shown, since the
 // mistake may stand beside a password, and neither is what the decoder quotes: a password that begins with a sign of
 // YAML's is quoted as an alias or a header. The names of members stay.
-func mistake(err error) string { return quoted.ReplaceAllString(yaml.FormatError(err, false, false), "$1") }
+func mistake(err error) string {
+	return quoted.ReplaceAllString(yaml.FormatError(err, false, false), "$1")
+}

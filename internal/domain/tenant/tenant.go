@@ -58,6 +58,9 @@ var kindNames = map[KeyKind]string{LiveKey: "live", TeamKey: "team", TestKey: "t
 // String returns the kind's name in the API.
 func (k KeyKind) String() string { return kindNames[k] }
 
+// Covers reports whether a key of this kind reaches whatever one of the other kind does. The numbers rise as less is reached.
+func (k KeyKind) Covers(other KeyKind) bool { return k != 0 && k <= other }
+
 // KeyKinds lists the kinds' names.
 func KeyKinds() []string {
 	return []string{kindNames[LiveKey], kindNames[TeamKey], kindNames[TestKey]}

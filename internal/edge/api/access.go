@@ -31,6 +31,7 @@ type principal struct {
 	Name      string // the key's
 	Person    string // whom the audit names: the user whose key it is, else the key's name
 	Kind      tenant.KeyKind
+	Ends      clock.Micros // the key does; 0: it does not
 	Scopes    Scopes
 	Suspended bool // the tenant is
 }
@@ -105,7 +106,7 @@ var errSuspended = fault.New(fault.Suspended, "this tenant is suspended: nothing
 // holderOf is who has a key that works. A user's does no more than the user may, and nothing while the user is suspended.
 func holderOf(k *store.KeyHolder) (principal, error) {
 	p := principal{
-		Tenant: k.Tenant, Key: k.ID, Name: k.Name, Person: k.Name, Kind: k.Kind, Scopes: ParseScopes(k.Scopes),
+		Tenant: k.Tenant, Key: k.ID, Name: k.Name, Person: k.Name, Kind: k.Kind, Ends: k.ExpiresAt, Scopes: ParseScopes(k.Scopes),
 		Suspended: k.TenantState != tenant.Active,
 	}
 	if k.User.IsZero() {

@@ -181,6 +181,9 @@ func (f *fakeStore) ListPolicies(_ context.Context, before int64, limit int) ([]
 }
 
 func (f *fakeStore) PutKey(_ context.Context, k store.APIKey, _ store.KeyLimit) (store.APIKey, error) {
+	if k.Kind == 0 {
+		k.Kind = tenant.LiveKey
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	k.CreatedAt = clock.FromTime(epoch)

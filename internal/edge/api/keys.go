@@ -83,6 +83,12 @@ func (a *API) createKey(ctx context.Context, in *smallIn) (NewKeyView, error) {
 	if err := a.decodeKey(ctx, in, &k); err != nil {
 		return NewKeyView{}, err
 	}
+	if err := coversKind(ctx, k.Kind); err != nil {
+		return NewKeyView{}, err
+	}
+	if err := coversEnd(ctx, k.ExpiresAt); err != nil {
+		return NewKeyView{}, err
+	}
 	given := a.secretOf(&k)
 	stored, err := a.cfg.Store.PutKey(ctx, k, tenant.RoomForKey)
 	if err != nil {
@@ -183,6 +189,12 @@ func (a *API) rotateKey(ctx context.Context, in *smallOneIn) (RotatedView, error
 			return RotatedView{}, d.fault()
 		}
 	}
+	if err := a.coversOld(ctx, r.Old); err != nil {
+		return RotatedView{}, err
+	}
+	if err := coversEnd(ctx, r.New.ExpiresAt); err != nil {
+		return RotatedView{}, err
+	}
 	text := a.secretOf(&r.New)
 	done, err := a.cfg.Store.RotateKey(ctx, r)
 	if err != nil {
@@ -196,6 +208,9 @@ func (a *API) rotateKey(ctx context.Context, in *smallOneIn) (RotatedView, error
 func (a *API) revokeKey(ctx context.Context, in *oneIn) (KeyView, error) {
 	if in.ID == principalOf(ctx).Key {
 		return KeyView{}, fault.New(fault.State, "a key does not revoke itself: use another one")
+	}
+	if err := a.coversOld(ctx, in.ID); err != nil {
+		return KeyView{}, err
 	}
 	k, err := a.cfg.Store.RevokeKey(ctx, subjectOf(ctx), in.ID)
 	if err != nil {
