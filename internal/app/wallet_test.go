@@ -82,6 +82,10 @@ func TestPrepaidTenants(t *testing.T) {
 		if m := g.message(own.at("message.id")); own.Status != http.StatusCreated || m.at("cost") != "" {
 			t.Errorf("the installation's own message costs %s", m.at("cost"))
 		}
+		// What stays unknown is the operator's to settle.
+		id, said := unknown.at("message.id"), map[string]any{"outcome": "not_sent", "by": "ann", "reason": "their list"}
+		g.done("POST", "/v1/tenants/shop/messages/"+id+"/outcome", said)
+		g.settled(shop, id, "rejected", 0)
 		if p := g.done("GET", "/v1/wallets/verify", nil); p.at("differences") != "0" || p.at("messages") != "4" {
 			t.Errorf("the proof: %s", p.Raw)
 		}

@@ -80,6 +80,7 @@ type commands struct {
 	Resume     resumeCmd     `cmd:"" help:"Lift an emergency stop."`
 	Stops      stopsCmd      `cmd:"" help:"List emergency stops."`
 	Restored   restoredCmd   `cmd:"" help:"After a restore of the store: show what is in doubt, and let traffic go on."`
+	Outcome    outcomeCmd    `cmd:"" help:"Say what became of a message of which nobody knows whether the provider took it."`
 	Requeue    requeueCmd    `cmd:"" help:"Send a message that a restore left unknown, and that certainly was not sent."`
 	Doctor     doctorCmd     `cmd:"" help:"Look at store, keys, mark, disk, clock, certificates, binds and variables, and say what to run next. Ends with 0 (all is well), 1 (warnings) or 2 (something does not work)."`
 	Health     healthCmd     `cmd:"" help:"Ask the gateway of this configuration whether it is ready, for probes: ends with 0 or 1."`

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 
 	"github.com/einmal/einmal/internal/edge/api"
 )
@@ -20,7 +19,7 @@ type exceptionResolveCmd struct {
 	Part    int    `help:"With --attach: which part of a long message."`
 	State   string `help:"With --attach: what the receipt stands for, where its status says nothing." placeholder:"STATE"`
 	personFlags
-	clientFlags
+	ofTenantFlags
 }
 
 func (c *exceptionResolveCmd) Run(ctx context.Context, env *Env) error {
@@ -43,7 +42,7 @@ func (c *exceptionResolveCmd) Run(ctx context.Context, env *Env) error {
 	if err != nil {
 		return err
 	}
-	a, err := gateway.do(ctx, http.MethodPost, "/v1/exceptions/"+url.PathEscape(c.ID)+"/resolve", body, nil)
+	a, err := gateway.do(ctx, http.MethodPost, c.under("exceptions", c.ID, "resolve"), body, nil)
 	if err != nil {
 		return unlost(err, "run the same command again: what was resolved so already is not resolved twice")
 	}

@@ -231,6 +231,32 @@ func TestRestoredShowsMany(t *testing.T) {
 	}
 }
 
+// The operator's word on another tenant's message goes to that tenant's place.
+//
+// covers: R6, I10, D20
+func TestAnOperatorsWordOnATenantsMessage(t *testing.T) {
+	for command, want := range map[string][2]string{
+		"outcome msg_1 --took --by ann --reason list":                                {`POST /v1/messages/msg_1/outcome {"by":"ann","outcome":"accepted","reason":"list"}`, "message msg_1 is accepted\nheld 0.00 USD, settled 0.0075 USD\n"},
+		"outcome msg_1 --not-sent --attempt 2 --part 3 --tenant a --by x --reason r": {`POST /v1/tenants/a/messages/msg_1/outcome {"attempt":2,"by":"x","outcome":"not_sent","part":3,"reason":"r"}`, "message msg_1"},
+		"requeue msg_1 --tenant a --reason r":                                        {`POST /v1/tenants/a/messages/msg_1/requeue {"reason":"r"}`, "message msg_1"},
+		"exceptions resolve exc_1 --tenant a --dismiss --by x --reason r":            {`POST /v1/tenants/a/exceptions/exc_1/resolve {"action":"dismiss","by":"x","reason":"r"}`, ""},
+	} {
+		asked := ""
+		m := newMachine(t, func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			asked = r.Method + " " + r.URL.Path + " " + string(body)
+			reply(w, 200, `{"id":"msg_1","state":"accepted","cost":{"held_micro_usd":0,"settled_micro_usd":7500}}`)
+		})
+		if code, out, errs := m.run(strings.Fields(command)...); code != exitDone || asked != want[0] || !strings.Contains(out, want[1]) {
+			t.Errorf("%s: %d, asked %s, said %s%s", command, code, asked, out, errs)
+		}
+	}
+	m := newMachine(t, nil)
+	if code, _, errs := m.run("outcome", "msg_1", "--took", "--not-sent", "--by", "x", "--reason", "r"); code != exitUsage {
+		t.Errorf("both: %d %s", code, errs)
+	}
+}
+
 // covers: D20
 func TestRequeueIsAPersonsWord(t *testing.T) {
 	m := newMachine(t, func(w http.ResponseWriter, r *http.Request) {

@@ -19,6 +19,8 @@ var (
 	ErrNoMeaning = errors.New("the receipt's status has no documented meaning")
 	// ErrHasMeaning: what a person says that the evidence stands for, it says itself.
 	ErrHasMeaning = errors.New("the evidence says itself what it stands for")
+	// ErrSettled: it is known what became of the attempts that a person has a word on.
+	ErrSettled = errors.New("the outcome is known")
 	// ErrHandedOver: the message waits, and yet a provider has a part of it, or may have.
 	ErrHandedOver = errors.New("a part of the message was handed to a provider")
 	// ErrStillUnknown: nothing of the message would be sent, since one of its parts has no answer that no restore explains.
@@ -50,6 +52,8 @@ func (c *Case) Apply(e Evidence, now clock.Micros) error {
 		return c.resolved(e, now)
 	case Rebuilt:
 		return c.rebuilt(e, now)
+	case Declared:
+		return c.declared(e, now)
 	}
 	return fmt.Errorf("evidence of an unknown kind %d", e.Kind)
 }

@@ -99,7 +99,7 @@ const (
 	EventClosed    EventKind = "closed"    // no receipt is awaited any more
 	EventRestored  EventKind = "restored"  // the store went back in time while it was not finished
 	EventRequeued  EventKind = "requeued"  // a person said that it was not sent, after a restore
-	EventResolved  EventKind = "resolved"  // a person resolved an exception
+	EventResolved  EventKind = "resolved"  // a person resolved an exception, or said what became of an attempt
 	EventRebuilt   EventKind = "rebuilt"   // receipts were read again, and say something else
 )
 

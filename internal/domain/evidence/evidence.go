@@ -25,6 +25,7 @@ const (
 	Requeued                         // a person says that what a restore left in doubt was not sent
 	Resolved                         // a person resolves an exception
 	Rebuilt                          // receipts of the part were read again
+	Declared                         // a person says what became of attempts whose outcome nobody knows
 )
 
 // Evidence is one thing learned about one message.
@@ -32,10 +33,10 @@ type Evidence struct {
 	Kind    Kind
 	Message ident.Message
 
-	// For Outcome and Receipt: which part of which attempt.
+	// For Outcome and Receipt: which part of which attempt. For Declared, too; 0: any.
 	Attempt, Part uint16
 
-	// For Outcome.
+	// For Outcome; for Declared accepted or not_sent alone.
 	Outcome    message.Outcome
 	ExternalID []byte
 	Code       string
@@ -54,7 +55,7 @@ type Evidence struct {
 	// For Receipt.
 	Receipt *ReceiptFacts
 
-	// For Cancel, Requeued and Resolved.
+	// For Cancel, Requeued, Resolved and Declared.
 	Person, Reason string
 	// For Resolved, beside Receipt, or Outcome and ExternalID of a late answer: what the person makes of it. State is
 	// what the receipt stands for, where its own status says nothing; "" where it does.

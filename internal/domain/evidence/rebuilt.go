@@ -169,6 +169,7 @@ func recorded(e *Event) (message.Delivery, bool) {
 
 // resolved folds a person's word: it stands, whatever its receipt is read as now.
 func (f *refold) resolved(p *Past) {
+	f.answered = f.answered || p.tookIt()
 	if p.Detail["action"] != string(exception.Attach) {
 		return
 	}

@@ -28,7 +28,7 @@ func correctionsText() string {
 		}
 		return strings.Join(words, ", ")
 	}
-	return fmt.Sprintf("\n### Corrections\n\nA final receipt that a connection documents to replace an earlier one, a person's resolution of an exception, or a\n"+
+	return fmt.Sprintf("\n### Corrections\n\nA final receipt that a connection documents to replace an earlier one, a person's word on an exception or an attempt, or a\n"+
 		"rebuild from the log of receipts after a parser or a setting was mended may also move what is final. Each is an event of\n"+
 		"its own, *corrected*, *resolved* or *rebuilt*, and names what or who made it.\n\n"+
 		"From: %s.\n\nTo: %s.\n\nOf an attempt they may change the outcome to accepted, rejected or unknown, and the reported delivery to any other.\n",

@@ -43,6 +43,7 @@ var bodies = map[string]string{
 	"POST /v1/connections": `{"name":"carrier","settings":{"kind":"simulator"}}`, "PATCH /v1/connections/{id}": `{"enabled":true,"version":1}`,
 	"PUT /v1/routes":                    `{"version":0,"rules":[{"use":["carrier"]}]}`,
 	"POST /v1/receipts/replay":          `{"connection":"simulator","by":"ann","reason":"FAILED is documented now"}`,
+	"POST /v1/messages/{id}/outcome":    `{"outcome":"accepted","by":"ann","reason":"in their list"}`,
 	"POST /v1/exceptions/{id}/resolve":  `{"action":"dismiss","by":"ann","reason":"a test of theirs"}`,
 	"POST /v1/exception-groups/resolve": `{"connection":"simulator","kind":"unmatched","hour":"2026-12-31T10:00:00Z","action":"dismiss","by":"ann","reason":"a test of theirs"}`,
 }

@@ -63,12 +63,22 @@ func both[In, Out any](a *API, own huma.Operation, scope Scope, handle func(cont
 	theirs(a, own, handle)
 }
 
+// reviewed registers one that takes a person's word, for a tenant's own keys and for the installation's reviewers.
+func reviewed[In, Out any](a *API, own huma.Operation, handle func(context.Context, *In) (Out, error)) {
+	add(a, own, ScopeReview, handle)
+	theirsFor(a, own, ScopeReview, handle)
+}
+
 // theirs registers an operation for the installation's keys alone, at the place of the tenant that it is about.
 func theirs[In, Out any](a *API, own huma.Operation, handle func(context.Context, *In) (Out, error)) {
+	theirsFor(a, own, ScopeAdmin, handle)
+}
+
+func theirsFor[In, Out any](a *API, own huma.Operation, scope Scope, handle func(context.Context, *In) (Out, error)) {
 	const under = len("/v1")
 	o := own
 	o.Path, o.OperationID, o.Summary = "/v1/tenants/{tenant}"+own.Path[under:], "tenant-"+own.OperationID, own.Summary+"; of a tenant"
-	add(a, a.ofTenant(o), ScopeAdmin, handle)
+	add(a, a.ofTenant(o), scope, handle)
 }
 
 // made is an operation whose success is 201.

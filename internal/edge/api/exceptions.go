@@ -139,7 +139,7 @@ func (a *API) getException(ctx context.Context, in *oneIn) (ExceptionView, error
 	if err != nil {
 		return ExceptionView{}, err
 	}
-	x, err := a.cfg.Store.Exception(ctx, principalOf(ctx).Tenant, id)
+	x, err := a.cfg.Store.Exception(ctx, subjectOf(ctx), id)
 	if err != nil {
 		return ExceptionView{}, err
 	}

@@ -50,7 +50,7 @@ type fakeStore struct {
 	fakeWebhooks
 	store.Keys           // nil, but for the methods below
 	store.Administration // nil: what is administered is tested over the store itself
-	store.Wallets        // nil, as well
+	store.Wallets        // nil, as well, but for the one below
 	mu                   sync.Mutex
 	keys                 map[string]store.KeyHolder
 	keyReads             int
@@ -116,6 +116,11 @@ func (f *fakeStore) Exception(_ context.Context, tenant ident.Partition, id iden
 		}
 	}
 	return nil, fault.New(fault.NotFound, "no such exception")
+}
+
+// Wallet says that nobody pays.
+func (f *fakeStore) Wallet(context.Context, ident.Partition) (store.WalletView, error) {
+	return store.WalletView{}, fault.New(fault.NotFound, "no such wallet")
 }
 
 func (f *fakeStore) ExceptionGroups(_ context.Context, tenant ident.Partition, _ bool, after store.GroupKey, _ int) ([]store.ExceptionGroup, error) {

@@ -38,10 +38,10 @@ func (k knowledge) states(s message.State) []message.State {
 	return []message.State{s}
 }
 
-// message reads one of the caller's messages.
+// message reads a message of the tenant that the call is about.
 func (a *API) message(ctx context.Context, id ident.Message) (known, error) {
 	k := a.knowledge()
-	m, err := a.cfg.Store.Message(ctx, principalOf(ctx).Tenant, id)
+	m, err := a.cfg.Store.Message(ctx, subjectOf(ctx), id)
 	if err != nil {
 		return known{}, err
 	}

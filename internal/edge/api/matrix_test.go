@@ -48,13 +48,18 @@ var shared = map[string]routeCase{
 var routeCases = map[string]routeCase{
 	"POST /v1/messages": {body: strings.Replace(ordinary, "A-1", "NAME", 1), ok: 201}, "POST /v1/messages/batch": {body: bodies["POST /v1/messages/batch"]},
 	"GET /v1/messages": {}, "GET /v1/messages/{id}": {about: ofOne}, "GET /v1/messages/{id}/timeline": {about: ofOne},
-	"POST /v1/messages/{id}/cancel":  {about: ofOne, body: `{"reason":"mistake"}`, ok: 409}, // it is delivered
-	"POST /v1/messages/{id}/requeue": {about: ofOne, body: `{"reason":"not in their list"}`, ok: 409},
-	"GET /v1/decisions":              {}, "GET /v1/decisions/{id}": {about: ofOne},
+	"POST /v1/messages/{id}/cancel": {about: ofOne, body: `{"reason":"mistake"}`, ok: 409}, // it is delivered
+	// A prepaid tenant's words are the operator's.
+	"POST /v1/messages/{id}/requeue":                  {about: ofOne, body: `{"reason":"not in their list"}`, ok: 403},
+	"POST /v1/tenants/{tenant}/messages/{id}/requeue": {about: ofOperator, body: `{"reason":"not in their list"}`, ok: 409},
+	"POST /v1/messages/{id}/outcome":                  {about: ofOne, body: bodies["POST /v1/messages/{id}/outcome"], ok: 403},
+	"POST /v1/tenants/{tenant}/messages/{id}/outcome": {about: ofOperator, body: bodies["POST /v1/messages/{id}/outcome"], ok: 409},
+	"GET /v1/decisions":                               {}, "GET /v1/decisions/{id}": {about: ofOne},
 	"GET /v1/receipts": {}, "GET /v1/receipts/{id}": {about: ofOne}, "POST /v1/receipts/replay": {about: ofOperator, body: bodies["POST /v1/receipts/replay"]},
 	"GET /v1/exceptions": {}, "GET /v1/exceptions/{id}": {about: ofOne},
-	"POST /v1/exceptions/{id}/resolve": {about: ofOne, body: bodies["POST /v1/exceptions/{id}/resolve"]},
-	"GET /v1/exception-groups":         {}, "POST /v1/exception-groups/resolve": {body: bodies["POST /v1/exception-groups/resolve"]},
+	"POST /v1/exceptions/{id}/resolve":                  {about: ofOne, body: bodies["POST /v1/exceptions/{id}/resolve"]},
+	"POST /v1/tenants/{tenant}/exceptions/{id}/resolve": {about: ofOperator, body: bodies["POST /v1/exceptions/{id}/resolve"]},
+	"GET /v1/exception-groups":                          {}, "POST /v1/exception-groups/resolve": {body: bodies["POST /v1/exception-groups/resolve"]},
 	"GET /v1/events":   {},
 	"GET /v1/webhooks": {}, "POST /v1/webhooks": {body: `{"url":"https://example.com/NAME"}`, ok: 201},
 	"GET /v1/webhooks/{id}": {about: ofOne}, "PATCH /v1/webhooks/{id}": {about: ofOne, body: `{"types":["*"]}`}, "DELETE /v1/webhooks/{id}": {about: ofOne},

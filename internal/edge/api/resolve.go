@@ -18,6 +18,8 @@ import (
 type Resolver interface {
 	Resolve(ctx context.Context, r store.Resolution) error
 	ResolveGroup(ctx context.Context, g receipt.Group, a exception.Action, person, reason string) (done int, failed []error, err error)
+	// Declare takes a person's word on attempts of which nobody knows whether the provider took them.
+	Declare(ctx context.Context, w receipt.Word) error
 	// Replay reads a piece of a connection's log again.
 	Replay(ctx context.Context, what receipt.Replay) (receipt.Replayed, error)
 }
@@ -53,9 +55,12 @@ func (a *API) resolveException(ctx context.Context, in *resolveIn) (ExceptionVie
 		return ExceptionView{}, err
 	}
 	who := principalOf(ctx)
-	r.Exception, r.Tenant, r.Person = id, who.Tenant, who.does(r.Person)
+	r.Exception, r.Tenant, r.Person = id, subjectOf(ctx), who.does(r.Person)
 	// What belongs to nobody's message is the installation's, and whoever runs it may say whose it is.
-	r.Anywhere = who.Tenant == store.Installation && who.Scopes.Allow(ScopeAdmin)
+	r.Anywhere = r.Tenant == store.Installation && who.Scopes.Allow(ScopeAdmin)
+	if err := a.mayResolve(ctx, &r); err != nil {
+		return ExceptionView{}, err
+	}
 	if err := a.cfg.Resolver.Resolve(ctx, r); err != nil {
 		return ExceptionView{}, err
 	}

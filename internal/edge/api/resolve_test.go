@@ -22,6 +22,7 @@ type fakeResolver struct {
 	store *fakeStore
 	got   []store.Resolution
 	group receipt.Group
+	words []receipt.Word
 
 	replays  []receipt.Replay
 	replayed receipt.Replayed
@@ -38,6 +39,11 @@ func (f *fakeResolver) Resolve(ctx context.Context, r store.Resolution) error {
 		err = f.err
 	}
 	return err
+}
+
+func (f *fakeResolver) Declare(_ context.Context, w receipt.Word) error {
+	f.words = append(f.words, w)
+	return f.err
 }
 
 func (f *fakeResolver) Replay(_ context.Context, what receipt.Replay) (receipt.Replayed, error) {

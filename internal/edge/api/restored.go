@@ -159,8 +159,10 @@ func (a *API) requeue(ctx context.Context, in *cancelIn) (OneMessageView, error)
 	if err != nil {
 		return OneMessageView{}, err
 	}
-	who := principalOf(ctx)
-	if err := a.cfg.Restore.Requeue(ctx, who.Tenant, id, who.Person, reason); err != nil {
+	if err := a.mayMoveMoney(ctx, id); err != nil {
+		return OneMessageView{}, err
+	}
+	if err := a.cfg.Restore.Requeue(ctx, subjectOf(ctx), id, personOf(ctx), reason); err != nil {
 		return OneMessageView{}, err
 	}
 	m, err := a.message(ctx, id)
@@ -176,5 +178,4 @@ func (a *API) registerRestored() {
 	release := withBody(op("POST", "/v1/restored", "release-restored", "Operation", "Let traffic go on after a restore of the store"), a.schema(ReleaseBody{}))
 	release.DefaultStatus = http.StatusAccepted
 	add(a, release, ScopeAdmin, a.release)
-	add(a, withBody(op("POST", "/v1/messages/{id}/requeue", "requeue-message", "Messages", "Send a message that a restore of the store left unknown, since a person knows that it was not sent"), a.schema(cancelBody{})), ScopeReview, a.requeue)
 }

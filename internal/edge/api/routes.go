@@ -27,7 +27,7 @@ func (a *API) register() {
 	add(a, withBody(op("POST", "/v1/receipts/replay", "replay-receipts", "Receipts", "Read a piece of the log again, and let it have the effect that it has now"), a.schema(replayBody{})), ScopeAdmin, a.replayReceipts)
 	add(a, op("GET", "/v1/exceptions", "list-exceptions", "Exceptions", "What the gateway could not settle by itself"), ScopeRead, a.listExceptions)
 	add(a, op("GET", "/v1/exceptions/{id}", "get-exception", "Exceptions", "One exception, with what it can be resolved by"), ScopeRead, a.getException)
-	add(a, withBody(op("POST", "/v1/exceptions/{id}/resolve", "resolve-exception", "Exceptions", "Attach an exception's evidence to an attempt, dismiss it, or read its receipt again"), a.schema(resolveBody{})), ScopeReview, a.resolveException)
+	a.registerWords()
 	add(a, op("GET", "/v1/exception-groups", "list-exception-groups", "Exceptions", "Exceptions by hour, connection and kind, with their counts"), ScopeRead, a.listExceptionGroups)
 	add(a, withBody(op("POST", "/v1/exception-groups/resolve", "resolve-exception-group", "Exceptions", "Resolve the open exceptions of a group together"), a.schema(resolveGroupBody{})), ScopeReview, a.resolveExceptionGroup)
 	add(a, op("GET", "/v1/events", "list-events", "Events", "The feed of events, by sequence"), ScopeRead, a.listEvents)

@@ -202,6 +202,10 @@ func requeuedSentence(_ *story, e *evidence.Event) string {
 func resolvedSentence(s *story, e *evidence.Event) string {
 	what := "Evidence about " + s.which(e.Attempt, e.Part)
 	switch {
+	case e.Declared() && e.Detail["outcome"] == message.OutcomeAccepted.String():
+		return fmt.Sprintf("%s said that the provider took %s (%s).", e.Detail["by"], s.which(e.Attempt, e.Part), e.Detail["reason"])
+	case e.Declared():
+		return fmt.Sprintf("%s said that the provider did not take %s (%s). It is not sent again.", e.Detail["by"], s.which(e.Attempt, e.Part), e.Detail["reason"])
 	case !e.Receipt.IsZero():
 		what = "A receipt that reports " + reported(e)
 	case e.Detail["outcome"] != "":

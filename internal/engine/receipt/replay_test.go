@@ -32,11 +32,12 @@ func (words) Redact([]byte) ([]byte, bool) { return nil, false }
 // archive is a store with a log of receipts and exceptions about them. Reading one again resolves its exception if
 // its state is delivered.
 type archive struct {
-	log        []*store.LoggedReceipt
-	exceptions []*store.ExceptionView
-	resolved   []store.Resolution
-	batches    [][]*store.LoggedReceipt
-	err        error
+	store.Settler // nil: nobody has a word here
+	log           []*store.LoggedReceipt
+	exceptions    []*store.ExceptionView
+	resolved      []store.Resolution
+	batches       [][]*store.LoggedReceipt
+	err           error
 }
 
 // holding makes an archive of one connection's calls, each with an open exception.

@@ -5,7 +5,9 @@ import (
 	"context"
 	"slices"
 
+	"github.com/einmal/einmal/internal/domain/evidence"
 	"github.com/einmal/einmal/internal/domain/exception"
+	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/ground/fault"
 	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/store"
@@ -16,6 +18,7 @@ type ResolverStore interface {
 	store.Resolver
 	store.Rereader
 	store.Exceptions
+	store.Settler
 	Receipt(ctx context.Context, tenant ident.Partition, id ident.Receipt) (*store.LoggedReceipt, error)
 }
 
@@ -45,6 +48,32 @@ func (r *Resolver) Resolve(ctx context.Context, what store.Resolution) error {
 		return err
 	}
 	return settled[0].Err
+}
+
+// Word is what a person says of attempts of which nobody knows whether the provider took them.
+type Word struct {
+	Tenant         ident.Partition
+	Message        ident.Message
+	Attempt, Part  uint16          // 0: any without an outcome
+	Outcome        message.Outcome // accepted, or not_sent
+	Person, Reason string
+}
+
+// Declare takes a person's word on attempts without an outcome. fault.State: none of those that are meant is without one.
+func (r *Resolver) Declare(ctx context.Context, w Word) error {
+	settled, err := r.cfg.Store.Settle(ctx, []store.News{{
+		Evidence: evidence.Evidence{
+			Kind: evidence.Declared, Message: w.Message, Attempt: w.Attempt, Part: w.Part, Outcome: w.Outcome, Person: w.Person, Reason: w.Reason,
+		},
+		Reference: -1, Tenant: &w.Tenant,
+	}}, r.cfg.Rules)
+	if err == nil {
+		err = settled[0].Err
+	}
+	if err == nil && r.cfg.Committed != nil {
+		r.cfg.Committed()
+	}
+	return err
 }
 
 func (r *Resolver) rereadOne(ctx context.Context, what store.Resolution) error {

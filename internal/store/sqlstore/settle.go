@@ -185,6 +185,8 @@ func evidenceFault(err error, s message.State) error {
 		return fault.Wrap(err, fault.State, "the receipt's status has no documented meaning on this connection: say which state it stands for")
 	case errors.Is(err, evidence.ErrHasMeaning):
 		return fault.Wrap(err, fault.Invalid, "the evidence says itself what it stands for: leave the state out; it belongs to receipts whose status has no documented meaning")
+	case errors.Is(err, evidence.ErrSettled):
+		return fault.Wrap(err, fault.State, "it is known already what became of that attempt: the message is %s; an answer or a receipt that contradicts it becomes an exception", s)
 	case errors.Is(err, evidence.ErrHandedOver):
 		return fault.Wrap(err, fault.State, "the message is %s, and a provider has a part of it or may have", s)
 	case errors.Is(err, evidence.ErrStillUnknown):

@@ -171,6 +171,7 @@ var moneyTests = map[string]func(*testing.T, Harness){
 	"WalletLimit":      testWalletLimit,
 	"WalletLongText":   testWalletLongText,
 	"WalletUnknown":    testWalletUnknownKeeps,
+	"WalletDeclared":   testWalletDeclared,
 	"WalletThrottle":   testWalletThrottle,
 	"WalletCorrected":  testWalletCorrected,
 	"WalletRebuilt":    testWalletRebuilt,
