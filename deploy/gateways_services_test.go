@@ -24,7 +24,7 @@ import (
 func TestComposeGatewaysShareTheWork(t *testing.T) {
 	var c compose
 	strictly(t, "compose.yaml", &c)
-	dir, store := t.TempDir(), storetest.PostgresDatabase(t).String()
+	dir, store, key := t.TempDir(), storetest.PostgresDatabase(t).String(), ""
 	answers := map[string]string{}
 	for _, name := range []string{"gateway-a", "gateway-b"} {
 		s, environ := c.Service[name], []string(nil)
@@ -51,7 +51,12 @@ func TestComposeGatewaysShareTheWork(t *testing.T) {
 		if g.Held() != "" {
 			t.Errorf("%s: %s", name, g.Held())
 		}
-		answers[name] = order(t, g)
+		if file := g.AdminKeyFile(); file != "" { // the first one's
+			b, err := os.ReadFile(file)
+			must(t, err)
+			key += strings.TrimSpace(string(b))
+		}
+		answers[name] = order(t, g, key)
 	}
 	if !strings.Contains(answers["gateway-a"], `"action":"allow"`) || !strings.Contains(answers["gateway-b"], `"class":"technical_duplicate"`) {
 		t.Errorf("%v", answers)
@@ -59,14 +64,12 @@ func TestComposeGatewaysShareTheWork(t *testing.T) {
 }
 
 // order sends the same request as to every other.
-func order(t *testing.T, g *app.App) string {
+func order(t *testing.T, g *app.App, key string) string {
 	t.Helper()
-	key, err := os.ReadFile(g.AdminKeyFile())
-	must(t, err)
 	req, err := http.NewRequest(http.MethodPost, "http://"+g.Addr()+"/v1/messages", strings.NewReader(
 		`{"to":"+12025550100","purpose":"alert","event":{"id":"A-1","version":"1"},"text":"Attention."}`))
 	must(t, err)
-	req.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(key)))
+	req.Header.Set("Authorization", "Bearer "+key)
 	req.Header.Set("Content-Type", "application/json")
 	res, err := http.DefaultClient.Do(req)
 	must(t, err)

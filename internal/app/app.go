@@ -79,7 +79,7 @@ func New(c Config, log *slog.Logger) *App {
 // Addr is where it listens.
 func (a *App) Addr() string { return a.listener.Addr().String() }
 
-// AdminKeyFile is where the first key is.
+// AdminKeyFile is where the admin key is; "": this node has none.
 func (a *App) AdminKeyFile() string { return a.adminKey }
 
 // Mark is the file that is kept beside the store.

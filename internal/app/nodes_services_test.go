@@ -127,3 +127,24 @@ func TestEachNodeHasItsOwnSimulator(t *testing.T) {
 		g.await(g.post(alert(time.Now().String(), "+12025550100")).at("message.id"), "delivered")
 	}
 }
+
+// The node that starts first makes the admin key; another one has none, and is administered with the first one's. A copy of
+// the file makes no other.
+//
+// covers: X1, X5
+func TestNodesHaveOneAdminKey(t *testing.T) {
+	c := testConfig(t, storetest.PostgresDatabase(t).String())
+	one := start(t, c)
+	without, with := beside(t, c), beside(t, c)
+	must(t, os.Remove(filepath.Join(without.Data, "admin.key")))
+	two, three := start(t, without), start(t, with)
+	if two.AdminKeyFile() != "" || three.AdminKeyFile() != filepath.Join(with.Data, "admin.key") {
+		t.Errorf("%q %q", two.AdminKeyFile(), three.AdminKeyFile())
+	}
+	two.key = one.key
+	for i, g := range []*gateway{one, two, three} {
+		if n := g.liveAdmins(); n != 1 {
+			t.Errorf("node %d knows of %d admin keys", i+1, n)
+		}
+	}
+}

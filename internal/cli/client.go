@@ -67,7 +67,7 @@ func (f *clientFlags) client(env *Env) (*client, error) {
 const maxKeyFile = 4096
 
 // whereKeys says how to come by a key.
-const whereKeys = "einmal serve writes one to admin.key in its data folder, einmal key create makes others; give --key-file FILE, or set EINMAL_KEY"
+const whereKeys = "the first einmal serve of an installation writes one to admin.key in its data folder, einmal key create makes others; give --key-file FILE, or set EINMAL_KEY"
 
 // key reads the API key. What is none goes nowhere, and is not printed: it may be any secret.
 func (f *clientFlags) key(env *Env) (string, error) {
@@ -79,7 +79,7 @@ func (f *clientFlags) key(env *Env) (string, error) {
 		}
 		if errors.Is(err, fs.ErrNotExist) {
 			return "", &failure{code: exitRefused, text: "no API key: " + f.KeyFile + " does not exist",
-				next: "einmal serve makes it; or give --key-file FILE, or set EINMAL_KEY"}
+				next: "the first einmal serve of an installation makes it; or give --key-file FILE, or set EINMAL_KEY; where all are lost: einmal key admin"}
 		}
 		if err != nil {
 			return "", &failure{code: exitRefused, text: "the API key cannot be read: " + err.Error(), next: "give --key-file FILE, or set EINMAL_KEY"}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/einmal/einmal/internal/app"
 	"github.com/einmal/einmal/internal/edge/api"
 )
 
@@ -15,6 +16,7 @@ type keyCmd struct {
 	List   keyListCmd   `cmd:"" help:"List keys, without their secrets."`
 	Rotate keyRotateCmd `cmd:"" help:"Make a key in another one's place and print it, once; the old one works on for a time."`
 	Revoke keyRevokeCmd `cmd:"" help:"End a key; it stops to work within a second."`
+	Admin  keyAdminCmd  `cmd:"" help:"Where every admin key is lost: write one to admin.key in the data folder; the next einmal serve makes it known."`
 }
 
 type keyCreateCmd struct {
@@ -108,6 +110,22 @@ func (c *keyRevokeCmd) Run(ctx context.Context, env *Env) error {
 	}
 	_, _ = fmt.Fprintf(env.Stdout, "key %s is revoked; it stops to work within a second\n", clean(c.ID))
 	return nil
+}
+
+type keyAdminCmd struct{ gatewayFlags }
+
+// Run asks no gateway: whoever may write to the data folder and start the gateway may do anything.
+func (c *keyAdminCmd) Run(_ context.Context, env *Env) error {
+	l, err := loaded(c.options(env))
+	if err != nil {
+		return err
+	}
+	path, err := app.MakeAdminKey(l.Data)
+	if err != nil {
+		return &failure{code: exitFailed, text: err.Error(), next: "einmal key list --key-file " + path}
+	}
+	_, err = fmt.Fprintf(env.Stdout, "%s holds a new admin key, which the next einmal serve on this folder makes known to the store; then look at einmal key list, and revoke what is lost\n", clean(path))
+	return err
 }
 
 // unlost says what to do when an answer did not come back.

@@ -139,7 +139,11 @@ func (c *serveCmd) announce(env *Env, r Running) {
 	if r.Simulated {
 		_, _ = fmt.Fprintf(env.Stdout, "messages go to a simulated carrier on this machine: no text leaves it; its handsets: %s/handset/NUMBER\n", here)
 	}
-	_, _ = fmt.Fprintf(env.Stdout, "store: %s, policy: %s, data: %s, mark: %s, admin key: in %s\n", r.Store, r.Policy, r.Data, r.Mark, r.AdminKeyFile)
+	key := "in " + r.AdminKeyFile
+	if r.AdminKeyFile == "" {
+		key = "none in this folder; copy admin.key of the node that started first, or see  einmal key admin --help"
+	}
+	_, _ = fmt.Fprintf(env.Stdout, "store: %s, policy: %s, data: %s, mark: %s, admin key: %s\n", r.Store, r.Policy, r.Data, r.Mark, key)
 	if r.Held != "" {
 		_, _ = fmt.Fprintln(env.Stdout, s.warn("traffic waits: the store went back in time.")+" "+clean(r.Held))
 		_, _ = fmt.Fprintln(env.Stdout, "next: einmal restored")
