@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/einmal/einmal/internal/domain/webhook"
 	"github.com/einmal/einmal/internal/engine/outbound"
 	"github.com/einmal/einmal/internal/engine/relay/deliver"
 	"github.com/einmal/einmal/internal/engine/relay/payload"
@@ -35,8 +36,8 @@ func (w Webhooks) rules() (egress.Rules, error) {
 	return r, nil
 }
 
-// keepHost is how many idle connections a node keeps to one host: as many requests as an endpoint gets at a time.
-const keepHost = 16
+// keepHost is how many idle connections a node keeps to one host: as many requests as two endpoints there get at a time.
+const keepHost = 2 * webhook.Flight
 
 // tellers are the node's webhooks.
 type tellers struct {

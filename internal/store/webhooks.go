@@ -89,6 +89,8 @@ type Deliveries interface {
 	// ClaimDeliveries takes what is due of each endpoint, or what a lease has ended of, at most as granted. What another
 	// transaction has locked is passed over. While traffic waits it takes nothing.
 	ClaimDeliveries(ctx context.Context, grants []webhook.Grant, lease time.Duration) ([]ClaimedDelivery, error)
+	// EnabledWebhooks reads endpoints, whatever tenants they are of, as far as they are there and switched on.
+	EnabledWebhooks(ctx context.Context, ids []ident.Webhook) ([]Webhook, error)
 	// SettleDeliveries notes results, whoever claimed what they are about. Those that are gone are passed over. It
 	// returns the deliveries as they are then, in the order of the results.
 	SettleDeliveries(ctx context.Context, results []DeliveryResult, settle SettleFunc) ([]webhook.Delivery, error)

@@ -1,6 +1,9 @@
 package webhook
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // Problem is why a try gave no answer, or none that counts. The words are stored and public, and hold nothing of the
 // endpoint's: what it or a resolver wrote may be anything.
@@ -17,6 +20,7 @@ const (
 	Unbuilt     Problem = "unbuilt"           // the gateway could not make the body
 	Disabled    Problem = "disabled"          // the endpoint was switched off or removed meanwhile
 	NoTime      Problem = "no_time"           // the lease would have ended on the way
+	Waits       Problem = "waits"             // the endpoint failed before its turn
 	NoStore     Problem = "no_store"          // the gateway could not read what it needs
 )
 
@@ -40,11 +44,13 @@ const (
 
 const gone = 410
 
+var unsent = []Problem{NoTime, Waits, Disabled, NoStore}
+
 // Verdict says what an answer means. Only a 2xx is a yes: a redirect is not followed, and an address that a tenant may
 // not reach stays one whatever stands behind it.
 func (a Answer) Verdict() Verdict {
 	switch {
-	case a.Problem == NoTime || a.Problem == Disabled || a.Problem == NoStore:
+	case slices.Contains(unsent, a.Problem):
 		return Unsent
 	case a.Problem == "" && a.Status >= 200 && a.Status < 300:
 		return Took

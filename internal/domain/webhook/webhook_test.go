@@ -214,7 +214,7 @@ func TestAgain(t *testing.T) {
 }
 
 func endpoint(n byte, tenant ident.Partition, inFlight int, ailing bool) Endpoint {
-	return Endpoint{ID: ident.Webhook{n}, Tenant: tenant, Due: true, InFlight: inFlight, Ailing: ailing}
+	return Endpoint{ID: ident.Webhook{n}, Tenant: tenant, Due: true, InFlight: inFlight, Ailing: ailing, Most: FirstPace}
 }
 
 func granted(grants []Grant) map[byte]int {
@@ -253,6 +253,38 @@ func TestDeal(t *testing.T) {
 			if got[id] != n {
 				t.Errorf("%s: %v, want %v", name, got, c.want)
 			}
+		}
+	}
+}
+
+// What an endpoint may have in hand grows with each quick yes, and is one after a failure.
+func TestPace(t *testing.T) {
+	pace := FirstPace
+	for range MostPace {
+		pace = Pace(pace, Took, time.Millisecond)
+	}
+	if pace != MostPace || Pace(pace, Unsent, 0) != MostPace {
+		t.Errorf("after many it is %d", pace)
+	}
+	for _, v := range []Verdict{Failed, Refused} {
+		if got := Pace(pace, v, time.Millisecond); got != 1 {
+			t.Errorf("after verdict %d it is %d", v, got)
+		}
+	}
+	if got := Pace(1, Took, time.Millisecond); got != 2 {
+		t.Errorf("once it is well again it is %d", got)
+	}
+	if got := Pace(pace, Took, 2*time.Second); got != FirstPace {
+		t.Errorf("after a slow answer it is %d", got)
+	}
+}
+
+// What is given many at a time is given half of them together, and never more than the room.
+func TestHalf(t *testing.T) {
+	for in, want := range map[int]int{0: 64, 32: 32, 33: 0, 63: 0} {
+		e := Endpoint{ID: ident.Webhook{1}, Tenant: 1, Due: true, InFlight: in, Most: 64}
+		if got := granted(Deal([]Endpoint{e}, Room{All: 100, Tenant: 100, Endpoint: 64}, 0))[1]; got != want {
+			t.Errorf("with %d in hand it gets %d, want %d", in, got, want)
 		}
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/einmal/einmal/internal/domain/evidence"
@@ -157,7 +159,11 @@ func (t *tx) claimDeliveries(ctx context.Context, grants []webhook.Grant, lease 
 	if err != nil {
 		return nil, err
 	}
-	hooks, err := t.enabled(ctx, grants)
+	asked := make([]ident.Webhook, len(grants))
+	for i, g := range grants {
+		asked[i] = g.ID
+	}
+	hooks, err := t.enabled(ctx, asked)
 	if err != nil {
 		return nil, err
 	}
@@ -208,10 +214,10 @@ func (t *tx) forget(ctx context.Context, missing map[store.DeliveryID]bool) erro
 	return err
 }
 
-func (t *tx) enabled(ctx context.Context, grants []webhook.Grant) (map[ident.Webhook]store.Webhook, error) {
+func (t *tx) enabled(ctx context.Context, asked []ident.Webhook) (map[ident.Webhook]store.Webhook, error) {
 	ids, hooks := &rows{}, map[ident.Webhook]store.Webhook{}
-	for _, g := range grants {
-		ids.add(g.ID)
+	for _, id := range asked {
+		ids.add(id)
 	}
 	err := t.query(ctx, enabledWebhooks, ids, func(res *sql.Rows) error {
 		w, err := scanWebhook(res)
@@ -219,4 +225,10 @@ func (t *tx) enabled(ctx context.Context, grants []webhook.Grant) (map[ident.Web
 		return err
 	})
 	return hooks, err
+}
+
+// EnabledWebhooks implements store.Deliveries.
+func (s *Store) EnabledWebhooks(ctx context.Context, ids []ident.Webhook) ([]store.Webhook, error) {
+	hooks, err := s.read().enabled(ctx, ids)
+	return slices.Collect(maps.Values(hooks)), unavailable(err)
 }

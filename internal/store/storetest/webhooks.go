@@ -166,6 +166,11 @@ func testDeliveriesMade(t *testing.T, h Harness) {
 	off.Enabled = false
 	off, err := w.ChangeWebhook(ctx, off)
 	must(t, err)
+	on, err := w.EnabledWebhooks(ctx, []ident.Webhook{foreign.ID, off.ID, ident.NewWebhook(w.tenant)})
+	must(t, err)
+	if len(on) != 1 || on[0].ID != foreign.ID || on[0].URL != foreign.URL || string(on[0].Secrets.Current) != "sealed" {
+		t.Errorf("of one that is on, one that is off and none, read are %+v", on)
+	}
 	id := w.taken(ask{event: "E", version: "1", to: 51})
 	w.placed()
 	claims := w.claim(2)

@@ -9,13 +9,13 @@ package deliver
 import (
 	"context"
 	"log/slog"
-	"math/rand/v2"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/einmal/einmal/internal/domain/webhook"
 	"github.com/einmal/einmal/internal/engine/relay/payload"
-	"github.com/einmal/einmal/internal/ground/chaos"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/store"
@@ -25,6 +25,7 @@ import (
 type Store interface {
 	DueWebhooks(ctx context.Context) ([]store.DueWebhook, clock.Micros, error)
 	ClaimDeliveries(ctx context.Context, grants []webhook.Grant, lease time.Duration) ([]store.ClaimedDelivery, error)
+	EnabledWebhooks(ctx context.Context, ids []ident.Webhook) ([]store.Webhook, error)
 	SettleDeliveries(ctx context.Context, results []store.DeliveryResult, settle store.SettleFunc) ([]webhook.Delivery, error)
 	TrimDeliveries(ctx context.Context, before clock.Micros, limit int) (int, error)
 	Now(ctx context.Context) (clock.Micros, error)
@@ -38,6 +39,7 @@ type Config struct {
 	Room    webhook.Room     // zero: see defaultRoom
 	Settle  store.SettleFunc // nil: webhook.Settle
 	Lease   time.Duration    // 45 s
+	Fresh   time.Duration    // for how long what was read of an endpoint holds; 1 s
 	Every   time.Duration    // how often it looks for what is due if nobody calls Wake; 1 s
 	Keep    time.Duration    // how long what was delivered is kept; 0: for ever
 	Log     *slog.Logger
@@ -48,11 +50,13 @@ const (
 	// defaultLease is longer than a post, and as long as a few of one message's events, which go one after another.
 	defaultLease = 45 * time.Second
 	defaultEvery = time.Second
+	// defaultFresh is for how long an endpoint that was removed or moved may still be told as before.
+	defaultFresh = time.Second
 )
 
-// defaultRoom is a node's. An endpoint gets no more than a few requests at a time, and a tenant no more than a quarter of
-// the node; what hangs, at most half of it.
-var defaultRoom = webhook.Room{All: 64, Tenant: 16, Endpoint: 4, Ailing: 32}
+// defaultRoom is a node's, in deliveries that it has claimed. A tenant gets no more than a quarter of the node, and one
+// endpoint half of that; what hangs, at most an eighth of it.
+var defaultRoom = webhook.Room{All: 512, Tenant: 128, Endpoint: webhook.MostPace, Ailing: 64}
 
 // Deliverer is one node's.
 type Deliverer struct {
@@ -66,23 +70,12 @@ type Deliverer struct {
 	storing sync.WaitGroup
 	stopped chan struct{} // closed when nothing more is posted
 	turn    int
-
-	mu       sync.Mutex
-	inFlight map[ident.Webhook]*hand
-}
-
-// hand is what this node has of an endpoint.
-type hand struct {
-	tenant ident.Partition
-	n      int
-	ailing bool
+	hands   hands
+	more    atomic.Bool // the last round left something that is due
 }
 
 // ended is a delivery with its result.
-type ended struct {
-	store.DeliveryResult
-	tenant ident.Partition
-}
+type ended struct{ store.DeliveryResult }
 
 // New returns a deliverer that does nothing until it is started.
 func New(cfg Config) *Deliverer {
@@ -92,13 +85,16 @@ func New(cfg Config) *Deliverer {
 	if cfg.Lease == 0 {
 		cfg.Lease = defaultLease
 	}
+	if cfg.Fresh == 0 {
+		cfg.Fresh = defaultFresh
+	}
 	if cfg.Every == 0 {
 		cfg.Every = defaultEvery
 	}
 	if cfg.Settle == nil {
 		cfg.Settle = hastened(webhook.Settle)
 	}
-	return &Deliverer{cfg: cfg, wake: make(chan struct{}, 1), results: make(chan ended, cfg.Room.All), stopped: make(chan struct{}), inFlight: map[ident.Webhook]*hand{}}
+	return &Deliverer{cfg: cfg, wake: make(chan struct{}, 1), results: make(chan ended, cfg.Room.All), stopped: make(chan struct{}), hands: hands{of: map[ident.Webhook]*hand{}}}
 }
 
 // Start begins to work, until Stop is called.
@@ -152,7 +148,7 @@ func (d *Deliverer) look(ctx, posts context.Context) {
 	}
 }
 
-// round claims once and starts to post. What is left when there is no room is looked at again when a post has ended.
+// round claims once and starts to post. What is left when there is no room is looked at again when results are stored.
 func (d *Deliverer) round(ctx, posts context.Context) error {
 	due, now, err := d.cfg.Store.DueWebhooks(ctx)
 	if err != nil {
@@ -160,8 +156,10 @@ func (d *Deliverer) round(ctx, posts context.Context) error {
 	}
 	d.cfg.Metrics.overdue(due, now)
 	d.turn++
-	grants := webhook.Deal(d.endpoints(due, now), d.cfg.Room, d.turn)
+	d.more.Store(true) // until it is known: what is released meanwhile is not seen by this round
+	grants := webhook.Deal(d.hands.endpoints(due, now), d.cfg.Room, d.turn)
 	if len(grants) == 0 {
+		d.more.Store(len(due) > 0)
 		return nil
 	}
 	began := start{time.Now(), now.Time()} // the lease runs from a moment later
@@ -169,11 +167,23 @@ func (d *Deliverer) round(ctx, posts context.Context) error {
 	if err != nil {
 		return err
 	}
-	d.hold(claimed, 1)
-	for _, chain := range chains(claimed) {
-		d.posting.Go(func() { d.postAll(posts, chain, began) })
+	d.more.Store(left(due, now, grants, claimed))
+	for _, id := range d.hands.take(chains(claimed, began)) {
+		d.posting.Go(func() { d.work(posts, id) })
 	}
 	return nil
+}
+
+// left reports whether something due is left after a claim: an endpoint that got less than it was granted has nothing more.
+func left(due []store.DueWebhook, now clock.Micros, grants []webhook.Grant, claimed []store.ClaimedDelivery) bool {
+	short := map[ident.Webhook]int{}
+	for _, g := range grants {
+		short[g.ID] += g.N
+	}
+	for i := range claimed {
+		short[claimed[i].Webhook.ID]--
+	}
+	return slices.ContainsFunc(due, func(w store.DueWebhook) bool { return w.NextAt <= now && short[w.ID] <= 0 })
 }
 
 // start is when a round began: on this node's monotonic clock, and by the store's.
@@ -182,99 +192,23 @@ type start struct{ here, store time.Time }
 // now is the store's time, as far as this node knows.
 func (s start) now() time.Time { return s.store.Add(time.Since(s.here)) }
 
-// endpoints are those with something due, and those of which this node has something in hand.
-func (d *Deliverer) endpoints(due []store.DueWebhook, now clock.Micros) []webhook.Endpoint {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	var all []webhook.Endpoint
-	listed := map[ident.Webhook]bool{}
-	for _, w := range due {
-		e := webhook.Endpoint{ID: w.ID, Tenant: w.Tenant, Due: w.NextAt <= now}
-		if h := d.inFlight[w.ID]; h != nil {
-			e.InFlight, e.Ailing = h.n, h.ailing
-		}
-		listed[w.ID] = true
-		all = append(all, e)
-	}
-	for id, h := range d.inFlight {
-		switch {
-		case listed[id]:
-		case h.n == 0:
-			delete(d.inFlight, id) // it failed last, and nothing of it is left to be tried
-		default:
-			all = append(all, webhook.Endpoint{ID: id, Tenant: h.tenant, InFlight: h.n, Ailing: h.ailing})
-		}
-	}
-	return all
-}
-
-func (d *Deliverer) hold(claimed []store.ClaimedDelivery, n int) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for i := range claimed {
-		w := &claimed[i].Webhook
-		if d.inFlight[w.ID] == nil {
-			d.inFlight[w.ID] = &hand{tenant: w.Tenant}
-		}
-		d.inFlight[w.ID].n += n
-	}
-}
-
-// release notes how the last try of an endpoint ended. One that is well and has nothing in hand is forgotten.
-func (d *Deliverer) release(id ident.Webhook, ailing bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	h := d.inFlight[id]
-	h.n, h.ailing = h.n-1, ailing
-	if h.n == 0 && !ailing {
-		delete(d.inFlight, id)
-	}
-}
-
 // chains groups what was claimed by endpoint and message: events of one message go one after another, as far as they were
 // claimed together.
-func chains(claimed []store.ClaimedDelivery) [][]store.ClaimedDelivery {
+func chains(claimed []store.ClaimedDelivery, began start) []chain {
 	type of struct {
 		webhook ident.Webhook
 		message ident.Message
 	}
-	var all [][]store.ClaimedDelivery
+	var all []chain
 	at := map[of]int{}
 	for _, c := range claimed {
 		k := of{c.Webhook.ID, c.Event.Message}
 		i, known := at[k]
 		if !known {
 			i, at[k] = len(all), len(all)
-			all = append(all, nil)
+			all = append(all, chain{began: began})
 		}
-		all[i] = append(all[i], c)
+		all[i].all = append(all[i].all, c)
 	}
 	return all
-}
-
-func (d *Deliverer) postAll(ctx context.Context, chain []store.ClaimedDelivery, began start) {
-	for i := range chain {
-		c := &chain[i]
-		answer := webhook.Answer{Problem: webhook.NoTime}
-		if ctx.Err() == nil && time.Since(began.here) < d.cfg.Lease-2*d.cfg.Poster.timeout() {
-			answer = d.post(ctx, c, began)
-		}
-		if ctx.Err() != nil && answer.Verdict() != webhook.Took {
-			d.release(c.Webhook.ID, false)
-			continue // we were told to end: that is no answer
-		}
-		d.results <- ended{store.DeliveryResult{DeliveryID: c.DeliveryID,
-			Result: webhook.Result{Fence: c.Fence, Answer: answer, Jitter: rand.Float64()}}, c.Webhook.Tenant}
-	}
-}
-
-func (d *Deliverer) post(ctx context.Context, c *store.ClaimedDelivery, began start) webhook.Answer {
-	body, err := d.cfg.Builder.Body(ctx, &c.Event)
-	if err != nil {
-		d.cfg.Log.Error("the body of a webhook could not be made", "webhook", c.Webhook.ID.String(), "event", payload.ID(&c.Event), "error", err)
-		return webhook.Answer{Problem: ours(err)}
-	}
-	answer := d.cfg.Poster.Post(ctx, &c.Webhook, payload.ID(&c.Event), body, began.now())
-	chaos.At(chaos.WebhookPosted)
-	return answer
 }

@@ -116,6 +116,18 @@ func (s *shelf) SettleDeliveries(ctx context.Context, results []store.DeliveryRe
 	return after, err
 }
 
+func (s *shelf) EnabledWebhooks(_ context.Context, ids []ident.Webhook) ([]store.Webhook, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var found []store.Webhook
+	for _, h := range s.hooks {
+		if slices.Contains(ids, h.ID) {
+			found = append(found, *h)
+		}
+	}
+	return found, nil
+}
+
 func (s *shelf) states() map[webhook.State]int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -262,12 +274,11 @@ func TestAnEndpointThatFailsGetsOne(t *testing.T) {
 	}
 	due, now, err := s.DueWebhooks(context.Background())
 	must(t, err)
-	if got := webhook.Deal(d.endpoints(due, now), d.cfg.Room, 0); len(got) != 1 || got[0].N != 1 {
+	if got := webhook.Deal(d.hands.endpoints(due, now), d.cfg.Room, 0); len(got) != 1 || got[0].N != 1 {
 		t.Errorf("granted are %+v", got)
 	}
-	d.hold([]store.ClaimedDelivery{s.all[1].ClaimedDelivery}, 1)
-	d.release(hook.ID, false)
-	if got := webhook.Deal(d.endpoints(due, now), d.cfg.Room, 0); len(got) != 1 || got[0].N != defaultRoom.Endpoint {
+	d.hands.note(hook.ID, webhook.Took, time.Millisecond)
+	if got := webhook.Deal(d.hands.endpoints(due, now), d.cfg.Room, 0); len(got) != 1 || got[0].N != 2 {
 		t.Errorf("once it is well again granted are %+v", got)
 	}
 }
@@ -285,8 +296,9 @@ func TestNoTimeIsLeft(t *testing.T) {
 	d := deliverer(t, s)
 	claimed, err := s.ClaimDeliveries(context.Background(), []webhook.Grant{{ID: hook.ID, N: 1}}, d.cfg.Lease)
 	must(t, err)
-	d.hold(claimed, 1)
-	d.postAll(context.Background(), claimed, start{here: time.Now().Add(-d.cfg.Lease), store: time.Now()})
+	late := chains(claimed, start{here: time.Now().Add(-d.cfg.Lease), store: time.Now()})
+	d.hands.take(late)
+	d.postAll(context.Background(), late[0])
 	if e := <-d.results; e.Answer.Problem != webhook.NoTime || len(told) != 0 {
 		t.Errorf("%+v after %d requests", e.Answer, len(told))
 	}

@@ -39,14 +39,17 @@ func (d *Deliverer) store() {
 	for first := range d.results {
 		batch := d.gather(first)
 		after, err := d.settle(batch)
+		wake := false
 		for i, e := range batch {
-			verdict := e.Answer.Verdict()
-			d.release(e.Webhook, verdict == webhook.Failed || verdict == webhook.Refused)
+			d.hands.release(e.Webhook)
+			wake = wake || e.Answer.Verdict() != webhook.Took
 			if err == nil {
 				d.cfg.Metrics.count(e.Answer, after[i])
 			}
 		}
-		d.Wake()
+		if wake || d.more.Load() {
+			d.Wake()
+		}
 	}
 }
 
