@@ -287,7 +287,7 @@ func TestAGatewayThatIsNotWell(t *testing.T) {
 			return
 		}
 		_, _ = w.Write([]byte("# HELP\neinmal_traffic_held 1\neinmal_exceptions_open 3\neinmal_connection_bound{connection=\"simulator\"} 0\n" +
-			"einmal_webhook_overdue_seconds 400\n" +
+			"einmal_webhook_overdue_seconds 400\neinmal_history_held_back_seconds 86400\n" +
 			"einmal_connection_bound{connection=\"b\"} 0\neinmal_bind_slots{connection=\"b\"} 0\neinmal_bind_slots{connection=\"simulator\"} 1\n"))
 	}))
 	defer server.Close()
@@ -300,6 +300,7 @@ func TestAGatewayThatIsNotWell(t *testing.T) {
 	expect(t, all, "connection simulator", doctor.Fail, "it is not bound")
 	expect(t, all, "connection b", doctor.Warn, "this node stands by")
 	expect(t, all, "work", doctor.Warn, "deliveries to webhooks wait longer than they should (400)")
+	expect(t, all, "work", doctor.Warn, "history is kept for longer than it should be, in seconds (86400)")
 	if doctor.Worst(all) != doctor.Fail {
 		t.Error(doctor.Worst(all))
 	}

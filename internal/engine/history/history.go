@@ -47,11 +47,17 @@ const (
 )
 
 // Metrics are a node's counters.
-type Metrics struct{ forgotten *prometheus.CounterVec }
+type Metrics struct {
+	forgotten *prometheus.CounterVec
+	heldBack  prometheus.Gauge
+}
 
 // NewMetrics makes and registers them.
 func NewMetrics(m *telemetry.Metrics) *Metrics {
-	return &Metrics{m.Counter("history_forgotten_total", "Messages, records and keys that were forgotten after their time. Whole partitions count as one record.", "kind")}
+	return &Metrics{
+		forgotten: m.Counter("history_forgotten_total", "Messages, records and keys that were forgotten after their time. Whole partitions count as one record.", "kind"),
+		heldBack:  m.Gauge("history_held_back_seconds", "How much longer than history.keep records are kept, since too many messages are still needed.").WithLabelValues(),
+	}
 }
 
 // Worker is one node's.
@@ -135,10 +141,14 @@ func (w *Worker) messages(ctx context.Context, before clock.Micros) error {
 
 func (w *Worker) records(ctx context.Context, before clock.Micros) error {
 	for {
-		gone, err := w.cfg.Store.ForgetRecords(ctx, before, step)
-		w.forgot("record", gone)
-		if err != nil || gone == 0 {
+		f, err := w.cfg.Store.ForgetRecords(ctx, before, step)
+		if err != nil {
 			return err
+		}
+		w.forgot("record", f.Gone)
+		w.cfg.Metrics.heldBack.Set(f.HeldBack.Seconds())
+		if f.Gone == 0 {
+			return nil
 		}
 		if !w.rested(ctx) {
 			return ctx.Err()

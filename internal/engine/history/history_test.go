@@ -65,10 +65,10 @@ func (s *shelf) ForgetMessages(_ context.Context, before clock.Micros, from iden
 	return gone, next, nil
 }
 
-func (s *shelf) ForgetRecords(context.Context, clock.Micros, int) (int, error) {
+func (s *shelf) ForgetRecords(context.Context, clock.Micros, int) (store.Forgotten, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return take(&s.records), nil
+	return store.Forgotten{Gone: take(&s.records), HeldBack: time.Hour}, nil
 }
 
 func (s *shelf) ForgetKeys(_ context.Context, before clock.Micros, from store.KeyCursor, _ int) (int, store.KeyCursor, error) {
@@ -116,8 +116,10 @@ func TestARoundForgetsAllThatMayGo(t *testing.T) {
 	}
 	page := httptest.NewRecorder()
 	m.Handler().ServeHTTP(page, httptest.NewRequest("GET", "/metrics", nil))
-	if !strings.Contains(page.Body.String(), `einmal_history_forgotten_total{kind="message"} 5`) {
-		t.Error("five messages are not counted")
+	for _, line := range []string{`einmal_history_forgotten_total{kind="message"} 5`, "einmal_history_held_back_seconds 3600"} {
+		if !strings.Contains(page.Body.String(), line+"\n") {
+			t.Errorf("the metrics do not say %s", line)
+		}
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 
 	"github.com/einmal/einmal/internal/domain/intent"
-	"github.com/einmal/einmal/internal/domain/wallet"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/store"
@@ -39,9 +38,10 @@ var (
 		where s.message_id > {1} and s.message_id < {2} and m.id = s.message_id order by s.message_id limit {3}`)
 	lockWindows = define(`select register.owner, register.ends from {rows space int, key bytes} cross join register
 		where register.space = r.space and register.key = r.key order by register.space, register.key {update}`)
-	// Of a message whose outcome nobody knows the money is kept, and so is the message, until a person says what became of it.
-	heldOld      = define(`select t.id from {rows id bytes} cross join transfer t where t.id = r.id and t.kind = {1} and t.state = {2}`)
-	forgetStates = define(`delete from message_state where message_id in (select r.id from {rows id bytes}) and final = 1 and since < {1} returning message_id`)
+	// Under the lock of its state nothing begins to need a message.
+	lockOld = define(`select s.message_id from {rows id bytes} cross join message_state s
+		where s.message_id = r.id and s.final = 1 and s.since < {1} order by s.message_id {update}`)
+	forgetStates = define(`delete from message_state where message_id in (select r.id from {rows id bytes})`)
 	forgetParts  = define(`delete from attempt_part where message_id in (select r.id from {rows id bytes})`)
 	forgetOwn    = define(`delete from own_key where message_id in (select r.id from {rows id bytes})`)
 	// Where there are partitions these go with theirs.
@@ -86,6 +86,9 @@ func (f *forgetting) messages(ctx context.Context, from ident.Message, limit int
 	if err != nil {
 		return 0, from, err
 	}
+	if free, err = f.unneeded(ctx, free); err != nil {
+		return 0, from, err
+	}
 	gone, err := f.forget(ctx, free)
 	if err != nil {
 		return 0, from, err
@@ -117,7 +120,7 @@ func (f *forgetting) candidates(ctx context.Context, from ident.Message, limit i
 	return found, next, err
 }
 
-// unheld locks the keys of messages, and leaves out those that hold one whose window runs, and those that hold money.
+// unheld locks the keys of messages, and leaves out those that hold one whose window runs.
 func (f *forgetting) unheld(ctx context.Context, found []old) (*rows, error) {
 	keys, asked := &rows{}, map[intent.Key]bool{{}: true} // a message without a variant has none to lock
 	for _, o := range found {
@@ -142,48 +145,23 @@ func (f *forgetting) unheld(ctx context.Context, found []old) (*rows, error) {
 	if err != nil {
 		return nil, err
 	}
-	held, err := f.charged(ctx, found)
-	if err != nil {
-		return nil, err
-	}
 	now, err := f.t.now(ctx)
 	free := &rows{}
 	for _, o := range found {
-		if ends[o.id] <= now && !held[o.id] {
+		if ends[o.id] <= now {
 			free.add(o.id)
 		}
 	}
 	return free, err
 }
 
-// charged are the messages for which something is held.
-func (f *forgetting) charged(ctx context.Context, found []old) (map[ident.Message]bool, error) {
-	ids, held := &rows{}, map[ident.Message]bool{}
-	for _, o := range found {
-		ids.add(o.id)
+// forget removes messages that are locked.
+func (f *forgetting) forget(ctx context.Context, ids *rows) (map[ident.Message]bool, error) {
+	gone := map[ident.Message]bool{}
+	for _, id := range ids.vals {
+		gone[ident.Message(keyFrom(id.([]byte)))] = true
 	}
-	return held, f.t.query(ctx, heldOld, ids, func(res *sql.Rows) error {
-		var id []byte
-		err := res.Scan(&id)
-		held[ident.Message(keyFrom(id))] = true
-		return err
-	}, wallet.Charge, wallet.Held)
-}
-
-// forget removes messages, but for those that have begun to move again since they were looked at.
-func (f *forgetting) forget(ctx context.Context, free *rows) (map[ident.Message]bool, error) {
-	gone, ids := map[ident.Message]bool{}, &rows{}
-	err := f.t.query(ctx, forgetStates, free, func(res *sql.Rows) error {
-		var id []byte
-		err := res.Scan(&id)
-		gone[ident.Message(keyFrom(id))] = true
-		ids.add(id)
-		return err
-	}, f.before)
-	if err != nil {
-		return nil, err
-	}
-	statements := []*template{forgetParts, forgetOwn}
+	statements := []*template{forgetStates, forgetParts, forgetOwn}
 	if !f.t.s.d.Partitions {
 		statements = append(statements, forgetEvents, forgetMessages)
 	}

@@ -55,11 +55,7 @@ func (t *tx) forgetCandidates(ctx context.Context, records map[recordKey]*record
 		case len(r.candidates) == 0 && len(r.waiting) == 0:
 			empty.add(k.Space, k.Kind, []byte(k.ID))
 		default:
-			waiting := []byte{}
-			for _, w := range r.waiting {
-				waiting = append(waiting, w[:]...)
-			}
-			changed.add(k.Space, k.Kind, []byte(k.ID), r.packed(), waiting)
+			changed.add(k.Space, k.Kind, []byte(k.ID), r.packed(), r.packedWaiting())
 		}
 	}
 	if _, err := t.exec(ctx, updateRecords, changed); err != nil {

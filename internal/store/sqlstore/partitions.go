@@ -2,7 +2,6 @@ package sqlstore
 
 import (
 	"context"
-	"database/sql"
 	"encoding/hex"
 	"fmt"
 	"time"
@@ -13,8 +12,22 @@ import (
 
 // partitioned are the tables that lie in partitions, by the time in the ids of their rows (UUIDv7, RFC 9562). What is
 // looked up by its id is looked up in one partition. A partition "rest" has what no other wants: rows of a node whose
-// clock is far ahead, or of a gateway whose worker has not run for long.
-var partitioned = []struct{ table, key string }{{"message", "id"}, {"event", "message_id"}, {"decision", "id"}, {"receipt", "id"}}
+// clock is far ahead, or of a gateway whose worker has not run for long, and what was kept when its own partition went.
+var partitioned = []struct{ table, key, spare, kept string }{
+	{"message", "id", spareMessage, keptWith + `k.id` + keptBefore},
+	{"event", "message_id", spareEvent, keptWith + `k.message_id` + keptBefore},
+	{"decision", "id", spareEvent, keptWith + `k.message_id` + keptBefore},
+	{"receipt", "id", spareReceipt, `select k.* from %s k where k.id in (
+		select i.receipt_id from intake i where i.receipt_id < $1
+		union select x.receipt_id from exception x where x.tenant >= 0 and x.state = 1 and length(x.receipt_id) > 0
+		union select e.receipt_id from message_state s join event e on e.message_id = s.message_id where s.message_id < $1 and length(e.receipt_id) > 0)`},
+}
+
+// What is kept of a partition is found from the few that are needed, and not by looking at all that is in it.
+const (
+	keptWith   = `select k.* from message_state s join %s k on s.message_id = `
+	keptBefore = ` where s.message_id < $1`
+)
 
 // They are of the one engine that has partitions, and so no statement of both.
 var (
@@ -75,46 +88,4 @@ func (t *tx) makePartition(ctx context.Context, from []byte, begin, end clock.Mi
 	}
 	_, err := t.exec(ctx, notePartition, nil, upto[:], name)
 	return err
-}
-
-// dropPartitions drops the oldest partitions if all that is in them may go, one of each table a call, and takes out of
-// "rest" what is old there. It returns how many rows went one by one, and 1 more if partitions went.
-func (t *tx) dropPartitions(ctx context.Context, bound [16]byte, limit int) (gone int, err error) {
-	var (
-		upto []byte
-		name string
-	)
-	err = t.query(ctx, firstPartitions, nil, func(res *sql.Rows) error { return res.Scan(&upto, &name) }, bound[:])
-	if err != nil {
-		return 0, err
-	}
-	if upto != nil {
-		for _, p := range partitioned {
-			if _, err := t.e.ExecContext(ctx, fmt.Sprintf(`drop table %s_%s`, p.table, name)); err != nil {
-				return 0, err
-			}
-		}
-		if _, err := t.exec(ctx, noPartition, nil, upto); err != nil {
-			return 0, err
-		}
-		gone++
-	}
-	for _, p := range partitioned {
-		n, err := t.clearRest(ctx, p.table, p.key, bound, limit)
-		if err != nil {
-			return gone, err
-		}
-		gone += n
-	}
-	return gone, nil
-}
-
-func (t *tx) clearRest(ctx context.Context, table, key string, bound [16]byte, limit int) (int, error) {
-	res, err := t.e.ExecContext(ctx, fmt.Sprintf(`delete from %[1]s_rest where %[2]s in (select %[2]s from %[1]s_rest where %[2]s < $1 order by %[2]s limit $2)`, table, key), bound[:], limit)
-	if err != nil {
-		return 0, err
-	}
-	n, err := res.RowsAffected()
-	t.changed = t.changed || n > 0
-	return int(n), err
 }

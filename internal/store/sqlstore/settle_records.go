@@ -244,6 +244,14 @@ func (r *record) packed() []byte {
 	return b
 }
 
+func (r *record) packedWaiting() []byte {
+	b := make([]byte, 0, len(r.waiting)*16)
+	for _, w := range r.waiting {
+		b = append(b, w[:]...)
+	}
+	return b
+}
+
 func (z *settling) scanRecord(res *sql.Rows) error {
 	var (
 		k                       recordKey
@@ -279,11 +287,7 @@ func (z *settling) writeRecords(ctx context.Context) error {
 		case r.freed:
 			freed.add(k.Space, k.Kind, []byte(k.ID))
 		case r.changed:
-			waiting := []byte{}
-			for _, w := range r.waiting {
-				waiting = append(waiting, w[:]...)
-			}
-			changed.add(k.Space, k.Kind, []byte(k.ID), r.packed(), waiting)
+			changed.add(k.Space, k.Kind, []byte(k.ID), r.packed(), r.packedWaiting())
 		}
 	}
 	if _, err := z.t.exec(ctx, updateRecords, changed); err != nil {

@@ -23,10 +23,19 @@ var historyTests = map[string]func(*testing.T, Harness){
 	"ForgetUnderLoad":    testForgetUnderLoad,
 	"ForgetNothingHeld":  testForgetNothingWhileHeld,
 	"ForgetSharedRecord": testForgetSharedRecord,
+	"ForgetNeeded":       testForgetNeeded,
+	"ForgetHeldBack":     testForgetHeldBack,
 }
 
-// forget forgets messages made before, two at a time, and returns how many went.
+// forget gives events their places and forgets messages made before, and returns how many went.
 func (w *world) forget(before clock.Micros) (gone int) {
+	w.t.Helper()
+	w.placed()
+	return w.forgetNow(before)
+}
+
+// forgetNow does so two at a time, wherever their events are.
+func (w *world) forgetNow(before clock.Micros) (gone int) {
 	w.t.Helper()
 	var from ident.Message
 	for {
@@ -173,52 +182,14 @@ func testForgetKeys(t *testing.T, h Harness) {
 }
 
 // forgetRecords goes on until nothing goes.
-func (w *world) forgetRecords(before clock.Micros) {
+func (w *world) forgetRecords(before clock.Micros) (heldBack time.Duration) {
 	w.t.Helper()
 	for {
-		n, err := w.ForgetRecords(context.Background(), before, 3)
+		f, err := w.ForgetRecords(context.Background(), before, 3)
 		must(w.t, err)
-		if n == 0 {
-			return
+		if f.Gone == 0 {
+			return f.HeldBack
 		}
-	}
-}
-
-// Decisions, receipts and exceptions stay as long as a message that is older than they are.
-//
-// covers: D14, I17
-func testForgetRecords(t *testing.T, h Harness) {
-	w := newWorld(t, h)
-	ctx := context.Background()
-	open := w.attempt(ask{purpose: "bound", event: "D-1", to: 4})
-	first := w.decide(ask{purpose: "bound", event: "D-2", to: 4})[0].Decision
-	stray := w.receipt("nobody", -1, "delivered", 4)
-	stray.GraceOver = true
-	w.settle(stray)
-	there := func(want bool) {
-		t.Helper()
-		_, err := w.Store.Decision(ctx, w.tenant, first.ID)
-		w.isThere("a decision", err, want)
-		_, err = w.Receipt(ctx, w.tenant, stray.Receipt.ID)
-		w.isThere("a receipt", err, want)
-		if want {
-			w.exceptions("unmatched")
-		} else {
-			w.exceptions()
-		}
-	}
-	soon := w.in(time.Hour)
-	w.forgetRecords(soon)
-	there(true)
-	w.settle(w.outcome(open, message.OutcomeRejected, ""))
-	w.cancel(first.Message.ID)
-	w.advance(3 * time.Second)
-	if n := w.forget(soon); n != 2 {
-		t.Fatalf("%d messages went, want 2", n)
-	}
-	if h.Again == nil { // row by row; where there are partitions these go whole, when their time is over
-		w.forgetRecords(soon)
-		there(false)
 	}
 }
 
@@ -234,9 +205,9 @@ func testForgetNothingWhileHeld(t *testing.T, h Harness) {
 	if n := w.forget(soon) + w.forgetKeys(soon); n != 0 {
 		t.Errorf("%d things went", n)
 	}
-	n, err := w.ForgetRecords(context.Background(), soon, 10)
+	f, err := w.ForgetRecords(context.Background(), soon, 10)
 	must(t, err)
-	if n != 0 {
-		t.Errorf("%d records went", n)
+	if f.Gone != 0 {
+		t.Errorf("%d records went", f.Gone)
 	}
 }
