@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -23,6 +24,7 @@ type exceptionsListCmd struct {
 	Message    string `help:"About this message." placeholder:"MSG"`
 	Kind       string `help:"unmatched, ambiguous, conflicting, unreadable, lost_answer or missing." placeholder:"KIND"`
 	Connection string `help:"Of this connection." placeholder:"NAME"`
+	AllTenants bool   `help:"Open ones of every tenant: what einmal doctor counts. For a key of the installation with the scope admin."`
 	Limit      int    `help:"At most so many." default:"50"`
 	clientFlags
 }
@@ -40,6 +42,9 @@ func (c *exceptionsListCmd) Run(ctx context.Context, env *Env) error {
 	}
 	if !c.All {
 		query.Set("state", "open")
+	}
+	if c.AllTenants {
+		query.Set("all_tenants", "true")
 	}
 	var page api.List[api.ExceptionView]
 	raw, err := gateway.get(ctx, "/v1/exceptions?"+query.Encode(), &page)
@@ -64,6 +69,12 @@ func tellExceptions(env *Env, page *api.List[api.ExceptionView]) {
 	for i := range page.Data {
 		x := &page.Data[i]
 		rows = append(rows, []string{clean(x.ID), clock(x.At), clean(x.Kind), clean(x.State), clean(x.Connection), aboutWords(x), clean(x.Detail)})
+	}
+	if page.Data[0].Tenant != "" {
+		rows[0] = slices.Insert(rows[0], 0, "TENANT")
+		for i := range page.Data {
+			rows[i+1] = slices.Insert(rows[i+1], 0, clean(page.Data[i].Tenant))
+		}
 	}
 	table(env.Stdout, rows)
 	if page.Next != nil {

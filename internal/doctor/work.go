@@ -41,7 +41,7 @@ func (e *examination) deliveries(context.Context) {
 		level      Level
 	}{
 		{"einmal_traffic_held", 0, "einmal restored", "traffic waits: the store went back in time", Fail},
-		{"einmal_exceptions_open", 0, "einmal exceptions", "exceptions that wait for a person", Warn},
+		{"einmal_exceptions_open", 0, "einmal exceptions --all-tenants", "exceptions that wait for a person", Warn},
 		{"einmal_history_held_back_seconds", 0, "settle what is unknown or waits for a person: docs/configuration.md, history.keep", "history is kept for longer than it should be, in seconds", Warn},
 		{"einmal_webhook_overdue_seconds", lateSeconds, "see whether the node is overloaded", "deliveries to webhooks wait longer than they should", Warn},
 	} {

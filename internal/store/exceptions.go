@@ -15,6 +15,8 @@ type ExceptionFilter struct {
 	Kind       exception.Kind
 	Connection int64
 	Hour       clock.Micros // the group's: the first moment of an hour
+	// AllTenants lists open ones of every tenant. It is for those who run the installation.
+	AllTenants bool
 }
 
 // ExceptionView is a stored exception.

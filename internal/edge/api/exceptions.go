@@ -18,6 +18,7 @@ type ExceptionView struct {
 	State      string            `json:"state" doc:"open, attached, dismissed, reread or settled. See docs/states.md. Accept unknown values."`
 	Open       bool              `json:"open" doc:"It waits for a person, or for evidence that settles it."`
 	Connection string            `json:"connection"`
+	Tenant     string            `json:"tenant,omitempty" doc:"Whose it is, where those of all tenants were asked for."`
 	Message    *string           `json:"message"`
 	Attempt    int               `json:"attempt,omitempty"`
 	Part       int               `json:"part,omitempty"`
@@ -77,6 +78,7 @@ type exceptionsIn struct {
 	Kind       string `query:"kind"`
 	Connection string `query:"connection" doc:"The connection's name."`
 	Hour       string `query:"hour" doc:"Of a group, as groups show it (RFC 3339)."`
+	AllTenants bool   `query:"all_tenants" doc:"Open ones of every tenant, each with its tenant's name: for a key of the installation's own tenant with the scope admin."`
 	Paging
 }
 
@@ -90,9 +92,28 @@ func (a *API) listExceptions(ctx context.Context, in *exceptionsIn) (List[Except
 	if err := d.fault(); err != nil {
 		return List[ExceptionView]{}, err
 	}
+	tenants, err := a.tenantsAsked(ctx, in.AllTenants)
+	if err != nil {
+		return List[ExceptionView]{}, err
+	}
 	found, err := a.cfg.Store.Exceptions(ctx, principalOf(ctx).Tenant, f, p)
-	view := func(x *store.ExceptionView) ExceptionView { return exceptionView(x, names) }
+	view := func(x *store.ExceptionView) ExceptionView {
+		v := exceptionView(x, names)
+		v.Tenant = tenants[x.Tenant]
+		return v
+	}
 	return paged(in.Limit, found, view, exceptionPlace), err
+}
+
+// tenantsAsked are the names of all tenants, for an operator who asks for what is all of theirs.
+func (a *API) tenantsAsked(ctx context.Context, all bool) (map[ident.Partition]string, error) {
+	if !all {
+		return nil, nil
+	}
+	if who := principalOf(ctx); who.Tenant != a.cfg.Installation || !who.Scopes.Allow(ScopeAdmin) {
+		return nil, fault.New(fault.NotFound, "exceptions of all tenants belong to the installation: a key of its own tenant with the scope admin is needed")
+	}
+	return a.cfg.Store.TenantNames(ctx)
 }
 
 func (in *exceptionsIn) filter(d *decoder, names map[int64]string) store.ExceptionFilter {
@@ -106,7 +127,10 @@ func (in *exceptionsIn) filter(d *decoder, names map[int64]string) store.Excepti
 		}
 		f.State = state
 	}
-	f.Kind = d.kind("kind", in.Kind)
+	f.Kind, f.AllTenants = d.kind("kind", in.Kind), in.AllTenants
+	if f.AllTenants && f.State > exception.Open {
+		d.wrong("state", "of all tenants, open ones alone are listed")
+	}
 	return f
 }
 

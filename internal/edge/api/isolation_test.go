@@ -2,13 +2,17 @@ package api
 
 import (
 	"encoding/hex"
+	"encoding/json"
+	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/einmal/einmal/internal/ground/ident"
+	"github.com/einmal/einmal/internal/store"
 )
 
 // ids are what a route's {id} stands for.
@@ -68,8 +72,37 @@ func walkTenants(_ *testing.T, h *house) {
 			}
 		}
 	}
+	h.walkEverybodys(all)
 	for _, o := range all {
 		h.untouched(o)
+	}
+}
+
+// walkEverybodys asks for the exceptions of all tenants: those who run the installation see them, with whose they are.
+func (h *house) walkEverybodys(all []*household) {
+	h.t.Helper()
+	const path = "/v1/exceptions?all_tenants=true"
+	operator := all[slices.IndexFunc(all, func(o *household) bool { return o.id == store.Installation })]
+	body := h.call("GET", path, operator.key, "").Body.String()
+	for _, o := range all {
+		var page List[ExceptionView]
+		must(h.t, json.Unmarshal([]byte(body), &page))
+		i := slices.IndexFunc(page.Data, func(x ExceptionView) bool { return x.ID == o.exception })
+		if names, err := h.store.TenantNames(h.t.Context()); i < 0 || err != nil || page.Data[i].Tenant != names[o.id] {
+			h.t.Errorf("the exception of %s is not listed as its own: %v %s", o.name, err, body)
+		}
+		keys := []string{h.key(o, "review", time.Hour).Text()}
+		if o != operator {
+			keys = append(keys, o.key)
+		}
+		for _, key := range keys {
+			if rec := h.call("GET", path, key, ""); rec.Code != http.StatusNotFound {
+				h.t.Errorf("a key of %s lists what is everybody's: %d %s", o.name, rec.Code, rec.Body)
+			}
+		}
+	}
+	if rec := h.call("GET", path+"&state=dismissed", operator.key, ""); rec.Code != http.StatusBadRequest {
+		h.t.Errorf("resolved ones of everybody: %d %s", rec.Code, rec.Body)
 	}
 }
 

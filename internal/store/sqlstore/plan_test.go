@@ -97,6 +97,12 @@ func TestListsAreLedByWhatIsNamed(t *testing.T) {
 	checkPlan(t, db, q, d, "decision_by_time")
 	q, _ = exceptionList(exceptionClauses(1, store.ExceptionFilter{About: id}, page), page.Limit)
 	checkPlan(t, db, q, d, "exception_by_time")
+	q, _ = exceptionList(exceptionClauses(1, store.ExceptionFilter{AllTenants: true}, store.Page{Limit: 10}), 10)
+	for _, step := range plan(t, db, q, d) { // the newest of those that are open, as far as the page goes
+		if strings.Contains(step, "TEMP B-TREE") || strings.HasPrefix(step, "SCAN x") && !strings.Contains(step, "exception_open_by_time") {
+			t.Errorf("open exceptions of all tenants: %s", step)
+		}
+	}
 	q, _ = receiptsAbout(2, id, page)
 	checkPlan(t, db, q, d, "receipt_by_time")
 	q, _ = list(`select p.id from receipt p`, "p.received_at desc, p.id desc", append(ownReceipt(2), after(page, "p.received_at", "p.id")...), 10)

@@ -57,6 +57,12 @@ func (s *Store) Exceptions(ctx context.Context, tenant ident.Partition, f store.
 
 func exceptionClauses(tenant ident.Partition, f store.ExceptionFilter, p store.Page) []clause {
 	clauses := ownOrAbout("x", tenant, f.About)
+	if f.AllTenants {
+		clauses, f.State = nil, exception.Open
+		if !f.About.IsZero() {
+			clauses = []clause{{"x.message_id = %s", []any{f.About}}}
+		}
+	}
 	switch f.State {
 	case 0:
 	case exception.Open:

@@ -66,14 +66,13 @@ func (z *settling) except(n *store.News, k exception.Kind, detail string) {
 // number has no answer, the two may be a pair, and one exception names both. The receipt stays on the record of its
 // id: an answer that comes after all, or a person's word on another receipt, settles it.
 func (z *settling) exceptUnmatched(ctx context.Context, n *store.News, m evidence.Match) error {
-	lost, err := z.lostAttempts(ctx, n)
+	lost, foreign, err := z.lostAttempts(ctx, n)
 	if err != nil {
 		return err
 	}
 	x := exception.Exception{
 		Kind: m.Kind, Tenant: installation, Connection: n.Connection, At: z.now, Receipt: n.Receipt.ID, Detail: m.Detail, State: exception.Open,
 	}
-	foreign := slices.ContainsFunc(lost, func(l lostAttempt) bool { return l.tenant != lost[0].tenant })
 	switch {
 	case foreign:
 		x.Detail += "; attempts of several tenants to the same number have no answer"
@@ -108,28 +107,45 @@ type lostAttempt struct {
 	tenant ident.Partition
 }
 
-var findLost = define(`select m.id, m.tenant, a.attempt, a.part from message m join attempt_part a on a.message_id = m.id
-	where m.destination = {1} and m.connection = {2} and m.created_at > {3} and a.outcome = {4} order by m.created_at, m.id, a.attempt, a.part limit 20`)
+// mostLost is how many attempts one exception may name.
+const mostLost = 20
 
-// lostAttempts lists attempts to the receipt's handset that have no answer, and have learned none in this batch.
-func (z *settling) lostAttempts(ctx context.Context, n *store.News) ([]lostAttempt, error) {
+var (
+	findLost = define(`select m.id, m.tenant, a.attempt, a.part from message m join attempt_part a on a.message_id = m.id
+		where m.destination = {1} and m.connection = {2} and m.created_at > {3} and a.outcome = {4} order by m.created_at, m.id, a.attempt, a.part limit {5}`)
+	findForeign = define(`select 1 from message m join attempt_part a on a.message_id = m.id
+		where m.destination = {1} and m.connection = {2} and m.created_at > {3} and a.outcome = {4} and +m.tenant <> {5} limit 1`)
+)
+
+// lostAttempts lists attempts to the receipt's handset that have no answer, and have learned none in this batch. It
+// says whether they are several tenants': also where there are more of them than are listed.
+func (z *settling) lostAttempts(ctx context.Context, n *store.News) (all []lostAttempt, foreign bool, err error) {
 	if n.HandsetE164 == "" {
-		return nil, nil
+		return nil, false, nil
 	}
-	var all []lostAttempt
-	err := z.t.query(ctx, findLost, nil, func(res *sql.Rows) error {
+	seen, since := 0, z.now.Add(-z.rules.LookBack)
+	err = z.t.query(ctx, findLost, nil, func(res *sql.Rows) error {
 		var (
 			id []byte
 			l  lostAttempt
 		)
 		err := res.Scan(&id, &l.tenant, &l.Attempt, &l.Part.Part)
 		l.Message = ident.Message(keyFrom(id))
+		seen++
 		if !z.answered(l.Part) {
 			all = append(all, l)
 		}
 		return err
-	}, n.HandsetE164, n.Connection, z.now.Add(-z.rules.LookBack), message.OutcomeUnknown)
-	return all, err
+	}, n.HandsetE164, n.Connection, since, message.OutcomeUnknown, mostLost)
+	foreign = slices.ContainsFunc(all, func(l lostAttempt) bool { return l.tenant != all[0].tenant })
+	if err != nil || foreign || seen < mostLost || len(all) == 0 {
+		return all, foreign, err
+	}
+	err = z.t.query(ctx, findForeign, nil, func(*sql.Rows) error {
+		foreign = true
+		return nil
+	}, n.HandsetE164, n.Connection, since, message.OutcomeUnknown, all[0].tenant)
+	return all, foreign, err
 }
 
 // answered reports whether this batch knows what became of the attempt.

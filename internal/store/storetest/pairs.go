@@ -51,6 +51,30 @@ func testResolveCandidates(t *testing.T, h Harness) {
 	}
 }
 
+// An attempt of another tenant is seen behind any number of one's own: the pair is nobody's then.
+//
+// covers: I15, R5
+func testPairsBehindMany(t *testing.T, h Harness) {
+	w := newWorld(t, h)
+	for n := range 21 {
+		w.settle(w.outcome(w.attempt(ask{event: fmt.Sprint("m", n), version: "1", to: 69}), message.OutcomeUnknown, ""))
+	}
+	w.over("P1", "delivered", 69)
+	if x := w.exceptions("lost_answer")[0]; len(x.Candidates) != 20 {
+		t.Errorf("of 21 attempts %d are named, want 20", len(x.Candidates))
+	}
+	other, err := w.EnsureTenant(context.Background(), "another")
+	must(t, err)
+	theirs := *w
+	theirs.tenant = other
+	theirs.taken(ask{event: "m21", version: "1", to: 69, tenant: other})
+	w.settle(theirs.outcome(theirs.open(theirs.claim(1))[0], message.OutcomeUnknown, ""))
+	w.over("P2", "delivered", 69)
+	if x := w.exceptions("unmatched", "lost_answer")[0]; len(x.Candidates) != 0 || !strings.Contains(x.Detail, "several tenants") {
+		t.Errorf("attempts of two tenants are in one exception: %+v", x)
+	}
+}
+
 // seesItsPair checks that a tenant sees the receipt that may be the pair of its attempt, and nobody else's.
 func (w *world) seesItsPair(a ask) {
 	w.t.Helper()

@@ -138,6 +138,8 @@ var exceptionTests = map[string]func(*testing.T, Harness){
 	"ResolveForeignNumber": testResolveForeignNumber,
 	"ResolveOtherWords":    testResolveOtherWords,
 	"ResolveCandidates":    testResolveCandidates,
+	"PairsBehindMany":      testPairsBehindMany,
+	"ExceptionsOfAll":      testExceptionsOfAllTenants,
 	"ResolveSilentPart":    testResolveSilentPart,
 	"AnswerAfterAttaching": testAnswerAfterAttaching,
 	"ResolveRace":          testResolveRace,
