@@ -46,6 +46,9 @@ func readSettings(text []byte) (k Connection, err error) {
 	return k.withDefaults(), nil
 }
 
+// StoredConnection reads the settings of one that is kept in the store.
+func StoredConnection(settings string) (Connection, error) { return readSettings([]byte(settings)) }
+
 // refuseLiterals keeps secrets out of the store, and what writes files of this machine out of the API's reach.
 func (k Connection) refuseLiterals() error {
 	if k.Password != "" && !isReference(k.Password) {

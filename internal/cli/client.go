@@ -67,7 +67,7 @@ func (f *clientFlags) client(env *Env) (*client, error) {
 const maxKeyFile = 4096
 
 // whereKeys says how to come by a key.
-const whereKeys = "the first einmal serve of an installation writes one to admin.key in its data folder, einmal key create makes others; give --key-file FILE, or set EINMAL_KEY"
+const whereKeys = "einmal serve writes one to admin.key in its data folder when an installation is new, einmal key create makes others; give --key-file FILE, or set EINMAL_KEY"
 
 // key reads the API key. What is none goes nowhere, and is not printed: it may be any secret.
 func (f *clientFlags) key(env *Env) (string, error) {

@@ -50,6 +50,7 @@ type examination struct {
 	running bool // a gateway works on the data folder
 	gateway *gateway
 	keys    *secret.Folder       // nil: they cannot be read
+	missing string               // the keys that are not there
 	store   *sqlstore.Inspection // nil: it cannot be reached
 	found   []Finding
 }
@@ -76,7 +77,7 @@ func Examine(ctx context.Context, o Options) []Finding {
 	}
 	e.ok("configuration", "it can be read, and so can the policy %s", e.cfg.Policy)
 	for _, check := range []func(context.Context){
-		e.variables, e.folder, e.askGateway, e.address, e.certificates, e.secrets, e.storeItself, e.matches, e.mark, e.clock, e.connections, e.webhooks, e.deliveries,
+		e.variables, e.folder, e.askGateway, e.address, e.certificates, e.secrets, e.storeItself, e.matches, e.mark, e.clock, e.connections, e.routes, e.webhooks, e.deliveries,
 	} {
 		check(ctx)
 	}

@@ -186,8 +186,11 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 		"broken keys": {func(t *testing.T, p *patient) {
 			must(t, os.WriteFile(data(p, "keys", "sealing.key"), []byte("x"), 0o600))
 		}, "keys", doctor.Fail, "is damaged"},
-		"lost keys":  {func(t *testing.T, p *patient) { must(t, os.RemoveAll(data(p, "keys"))) }, "keys", doctor.Warn, "does not hold"},
-		"other keys": {otherKeys, "keys", doctor.Fail, "the identity key of"},
+		"lost keys":         {func(t *testing.T, p *patient) { must(t, os.RemoveAll(data(p, "keys"))) }, "keys", doctor.Fail, "does not hold identity.key and sealing.key, and the store has been written with them"},
+		"dead route":        {deadRoute, "routes", doctor.Fail, "rule 1 leads to no connection that is enabled (idle, gone)"},
+		"idle connection":   {deadRoute, "connection idle", doctor.OK, "it is disabled"},
+		"stored connection": {deadRoute, "connection extra", doctor.Warn, "no bind was tried"},
+		"other keys":        {otherKeys, "keys", doctor.Fail, "the identity key of"},
 		"broken store": {func(t *testing.T, p *patient) {
 			must(t, os.WriteFile(data(p, app.StoreFile), []byte("no store"), 0o600))
 		}, "store", doctor.Fail, "not a database"},
@@ -197,9 +200,10 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 			change(t, p, "insert into meta (name, value) values ('schema.min_reader', '9000') on conflict (name) do update set value = excluded.value")
 		}, "schema", doctor.Fail, "start a newer release"},
 		"dead letters": {func(t *testing.T, p *patient) {
+			change(t, p, "insert into tenant (id, name) values (4077, 'shop')")
 			change(t, p, `insert into webhook_delivery (webhook_id, seq, tenant, message_id, n, state, fence, failures, next_at, done_at, status, problem)
-				values (x'01', 1, 1, x'02', 1, 4, 0, 9, 0, 0, 500, ''), (x'01', 2, 1, x'02', 1, 3, 0, 0, 0, 1, 200, '')`)
-		}, "webhooks", doctor.Warn, "dead letters: 1"},
+				values (x'01', 1, 4077, x'02', 1, 4, 0, 9, 0, 0, 500, ''), (x'01', 2, 1, x'02', 1, 3, 0, 0, 0, 1, 200, '')`)
+		}, "webhooks", doctor.Warn, "dead letters: 1, of tenants: shop 1"},
 		"no mark":      {func(t *testing.T, p *patient) { must(t, os.Remove(data(p)+".mark")) }, "mark", doctor.Warn, "there is no mark"},
 		"damaged mark": {func(t *testing.T, p *patient) { must(t, os.WriteFile(data(p)+".mark", []byte("x"), 0o600)) }, "mark", doctor.Fail, "is damaged"},
 		"mark inside": {func(t *testing.T, p *patient) {
@@ -227,6 +231,14 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 			}
 		})
 	}
+}
+
+// deadRoute has a store with a connection that is disabled, one that is not, and a rule that leads to none.
+func deadRoute(t *testing.T, p *patient) {
+	change(t, p, "insert into connection (id, name, id_space) values (71, 'idle', 71), (72, 'extra', 72)")
+	change(t, p, `insert into connection_setting (connection, settings, enabled, removed, version, changed_at, changed_by) values
+		(71, '{"kind":"simulator"}', 0, 0, 1, 0, ''), (72, '{"kind":"smpp","address":"127.0.0.1:1"}', 1, 0, 1, 0, '')`)
+	change(t, p, `insert into route (position, purpose, tenant, prefix, sender, uses) values (0, 'alert', 0, '', '', '["idle","gone"]'), (1, '', 0, '', '', '["extra"]')`)
 }
 
 // inUse is an address where somebody listens who is no gateway, and answers nothing.

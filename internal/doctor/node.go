@@ -82,9 +82,8 @@ func (e *examination) disk(check, dir string) {
 // secrets looks at the keys. A folder that lacks them is not asked for any: that would make them.
 func (e *examination) secrets(context.Context) {
 	from := e.cfg.KeySource()
-	if missing := from.Missing(); len(missing) > 0 {
-		e.say("keys", Warn, "einmal serve makes those of a new installation; else bring back the folder that belongs to the store", "%s does not hold %s", from, strings.Join(missing, " and "))
-		return
+	if e.missing = strings.Join(from.Missing(), " and "); e.missing != "" {
+		return // how bad that is the store knows: see matches
 	}
 	var err error
 	if e.keys, err = from.Open(); err != nil {
@@ -97,6 +96,13 @@ func (e *examination) secrets(context.Context) {
 
 // matches compares the keys with what the store knows of its own.
 func (e *examination) matches(context.Context) {
+	switch from := e.cfg.KeySource(); {
+	case e.missing == "":
+	case e.store != nil && e.store.Meta["identity_check"] != "":
+		e.say("keys", Fail, "copy the folder keys of a node that has them, or bring back your copy of it", "%s does not hold %s, and the store has been written with them: einmal serve does not start", from, e.missing)
+	default:
+		e.say("keys", Warn, "einmal serve makes those of a new installation; else bring back the folder that belongs to the store", "%s does not hold %s", from, e.missing)
+	}
 	if e.keys == nil || e.store == nil {
 		return
 	}

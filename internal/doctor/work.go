@@ -2,6 +2,8 @@ package doctor
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"github.com/einmal/einmal/internal/store/sqlstore"
 )
@@ -14,7 +16,12 @@ func (e *examination) webhooks(context.Context) {
 	switch {
 	case e.store == nil:
 	case e.store.Dead > 0:
-		e.say("webhooks", Warn, "einmal webhook list, and  einmal webhook deliveries ID --state dead", "dead letters: %d%s", e.store.Dead, orMore(e.store.Dead))
+		var whose []string
+		for _, one := range e.store.DeadOf {
+			whose = append(whose, fmt.Sprintf("%s %d", one.Tenant, one.Dead))
+		}
+		e.say("webhooks", Warn, "with an admin key of that tenant (--key-file FILE):  einmal webhook list, and  einmal webhook deliveries ID --state dead",
+			"dead letters: %d%s, of tenants: %s", e.store.Dead, orMore(e.store.Dead), strings.Join(whose, ", "))
 	default:
 		e.ok("webhooks", "there is no dead letter")
 	}
