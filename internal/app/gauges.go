@@ -31,7 +31,7 @@ type gauges struct {
 	log   *slog.Logger
 	now   func() time.Time
 
-	bound, heldBack, pending, awaited, unknown, exceptions *prometheus.Desc
+	bound, heldBack, pending, awaited, unknown, exceptions, untold, dead *prometheus.Desc
 
 	mu      sync.Mutex
 	counted time.Time // when it was tried last; zero: never
@@ -61,12 +61,14 @@ func newGauges(s store.Backlogs, lines func() []gauged, held func() bool, log *s
 		awaited:    prometheus.NewDesc("einmal_messages_awaiting_receipt", "Messages that were handed over and may still get a receipt, counted up to 10000.", nil, nil),
 		unknown:    prometheus.NewDesc("einmal_messages_unknown", "Messages of einmal_messages_awaiting_receipt whose outcome is unknown.", nil, nil),
 		exceptions: prometheus.NewDesc("einmal_exceptions_open", "Exceptions that wait for a person, counted up to 10000.", nil, nil),
+		untold:     prometheus.NewDesc("einmal_webhook_deliveries_waiting", "Deliveries to webhooks that wait or are under way, counted up to 10000.", nil, nil),
+		dead:       prometheus.NewDesc("einmal_webhook_deliveries_dead", "Dead letters of webhooks, counted up to 10000.", nil, nil),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (g *gauges) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{g.bound, g.heldBack, g.pending, g.awaited, g.unknown, g.exceptions} {
+	for _, d := range []*prometheus.Desc{g.bound, g.heldBack, g.pending, g.awaited, g.unknown, g.exceptions, g.untold, g.dead} {
 		to <- d
 	}
 }
@@ -93,6 +95,8 @@ func (g *gauges) Collect(to chan<- prometheus.Metric) {
 	gauge(g.awaited, float64(b.Awaited))
 	gauge(g.unknown, float64(b.Unknown))
 	gauge(g.exceptions, float64(b.Exceptions))
+	gauge(g.untold, float64(b.Untold))
+	gauge(g.dead, float64(b.Dead))
 }
 
 // count returns counts that are not too old; nil: the store does not give any.

@@ -21,7 +21,7 @@ type counting struct {
 
 func (c *counting) Backlog(_ context.Context, _ int64, most int) (store.Backlog, error) {
 	c.asked, c.most = c.asked+1, most
-	return store.Backlog{Pending: [5]int{c.asked, 0, 7}, Awaited: 4, Unknown: 2, Exceptions: 3}, c.err
+	return store.Backlog{Pending: [5]int{c.asked, 0, 7}, Awaited: 4, Unknown: 2, Exceptions: 3, Untold: 6, Dead: 5}, c.err
 }
 
 // However often the metrics are scraped, the store counts once in ten seconds, and up to a bound. What it cannot count
@@ -47,7 +47,7 @@ func TestGaugesCountOnceInAWhile(t *testing.T) {
 	for range 3 {
 		shows(`einmal_connection_bound{connection="carrier"} 1`, `einmal_messages_pending{connection="carrier",lane="authentication"} 1`,
 			`einmal_messages_pending{connection="carrier",lane="confirmation"} 7`, "einmal_messages_unknown 2", "einmal_exceptions_open 3", "einmal_traffic_held 0",
-			`einmal_connection_bound{connection="other"} 0`, `einmal_messages_pending{connection="other",lane="authentication"} 2`)
+			"einmal_webhook_deliveries_waiting 6", "einmal_webhook_deliveries_dead 5", `einmal_connection_bound{connection="other"} 0`, `einmal_messages_pending{connection="other",lane="authentication"} 2`)
 	}
 	if s.asked != 2 || s.most != countedTo {
 		t.Errorf("the store counted %d times, up to %d", s.asked, s.most)

@@ -12,6 +12,8 @@ type Backlog struct {
 	Awaited    int             // handed over; a receipt may come
 	Unknown    int             // of the Awaited, those that the provider may or may not have
 	Exceptions int             // open
+	Untold     int             // deliveries to webhooks that wait or are under way, also of endpoints that are switched off
+	Dead       int             // dead letters of webhooks
 }
 
 // Backlogs counts. It is asked every few seconds, whatever waits, and costs no more than its bound.

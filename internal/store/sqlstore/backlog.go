@@ -14,6 +14,9 @@ var (
 		where s.queue = {1} and s.queue > 0 order by s.ready_at desc, s.message_id desc limit {2}) w`)
 	// No tenant is below 0: it leads to the index of open exceptions.
 	countForPeople = define(`select count(*) from (select 1 from exception x where x.tenant >= 0 and x.state = 1 limit {1}) w`)
+	// No id is empty: it leads to the indexes of what waits and of what is dead.
+	countUntold      = define(`select count(*) from (select 1 from webhook_delivery d where d.webhook_id > {1} and d.state < 3 limit {2}) w`)
+	countDeadLetters = define(`select count(*) from (select 1 from webhook_delivery d where d.webhook_id > {1} and d.state = 4 limit {2}) w`)
 )
 
 // Backlog implements store.Backlogs.
@@ -28,6 +31,12 @@ func (s *Store) Backlog(ctx context.Context, connection int64, most int) (b stor
 	err = t.row(ctx, countAwaited, nil, scan1(&b.Awaited, &b.Unknown), evidence.QueueFinality, most, message.Unknown)
 	if err == nil {
 		err = t.row(ctx, countForPeople, nil, scan1(&b.Exceptions), most)
+	}
+	if err == nil {
+		err = t.row(ctx, countUntold, nil, scan1(&b.Untold), []byte{}, most)
+	}
+	if err == nil {
+		err = t.row(ctx, countDeadLetters, nil, scan1(&b.Dead), []byte{}, most)
 	}
 	return b, unavailable(err)
 }
