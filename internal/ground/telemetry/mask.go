@@ -43,7 +43,7 @@ func Mask(s string) string {
 		if len(digits) >= fewestDigits {
 			b.WriteString(dots + string(digits[len(digits)-keptDigits:]))
 		} else {
-			n = max(n, runeLen(s[i:]))
+			n = firstRun(s[i:]) // what follows may be readable, such as a code behind a bracket
 			b.WriteString(s[i : i+n])
 		}
 		i += n
@@ -103,6 +103,18 @@ func separator(r rune) bool {
 		return true
 	}
 	return unicode.Is(unicode.Cf, r)
+}
+
+// firstRun is the length of the digits that s begins with, else of its first character.
+func firstRun(s string) int {
+	n := 0
+	for _, r := range s {
+		if !unicode.IsDigit(r) {
+			break
+		}
+		n += utf8.RuneLen(r)
+	}
+	return max(n, runeLen(s))
 }
 
 func runeLen(s string) int {

@@ -41,13 +41,29 @@ func TestMaskHidesOtherScripts(t *testing.T) {
 func TestMaskLeavesTheReadable(t *testing.T) {
 	for _, s := range []string{
 		"msg_01980123456789012345678901234567", "dec_0198abcdef0123456789abcdef012345",
-		"status 0x00000058", "2026-12-31", "2026-12-31T10:00:00Z", "2026-12-31 10:00:00.123456",
+		"status 0x00000058", "already bound (0x00000005)", "attempt 3 0x00000045", "bind_transceiver_resp 5/(0x0000000D)", "2026-12-31", "2026-12-31T10:00:00Z", "2026-12-31 10:00:00.123456",
 		"took 1234567 µs", "192.168.100.200:2775", "shop@7", "1 2 3", "",
 		"00000000-0000-4000-8000-000000000000",
 		"at 2026-12-31T10:00:00+01:00: message msg_01980123456789012345678901234567.",
 	} {
 		if got := Mask(s); got != s {
 			t.Errorf("Mask(%q) = %q", s, got)
+		}
+	}
+}
+
+// A code beside a number stays, and the number does not; what only begins like a code is none.
+func TestMaskHidesNumbersBesideCodes(t *testing.T) {
+	for in, want := range map[string]string{
+		"+12025550143 already bound (0x00000005)": "•••0143 already bound (0x00000005)",
+		"(0x0000000D) +1 (202) 555-0143":          "(0x0000000D) •••0143",
+		"3 (202) 555-0143":                        "•••0143",
+		"(1 +12025550143":                         "(1 •••0143",
+		"0x +12025550143":                         "0x •••0143",
+		"50x12025550143":                          "50x•••0143",
+	} {
+		if got := Mask(in); got != want {
+			t.Errorf("Mask(%q) = %q, want %q", in, got, want)
 		}
 	}
 }
