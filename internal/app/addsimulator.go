@@ -11,9 +11,14 @@ import (
 // addSimulator makes the simulator that test keys need. Two nodes may do so at the same moment: one of them is first,
 // and both find it. One that an operator has disabled or removed stays so.
 func (a *App) addSimulator(ctx context.Context) error {
-	if l := a.lines.now.Load().byName[kindSimulator]; l != nil {
-		return fault.New(fault.Unavailable,
-			"messages of test keys go to a simulator, and the connection of that name is disabled, or is none: einmal connection list").After(routeAfter)
+	switch l := a.lines.now.Load().byName[kindSimulator]; {
+	case l == nil:
+	case l.removed:
+		return fault.New(fault.State, "messages of test keys go to a simulator, and an operator has removed it: it stays so until  einmal connection add simulator kind=simulator")
+	case !l.simulated():
+		return fault.New(fault.State, "messages of test keys go to a simulator, and the connection of that name is none: einmal connection add NAME kind=simulator")
+	default:
+		return fault.New(fault.Unavailable, "messages of test keys go to a simulator, and it is disabled: einmal connection enable simulator").After(routeAfter)
 	}
 	id, _, err := a.store.EnsureConnection(ctx, kindSimulator, "")
 	if err != nil {

@@ -59,7 +59,7 @@ type Receipts struct {
 
 // Feed says how long GET /v1/events shows an event. The event itself stays.
 type Feed struct {
-	Keep Duration `yaml:"keep" doc:"how long GET /v1/events shows an event"`
+	Keep Duration `yaml:"keep" doc:"how long GET /v1/events shows an event; no longer than history.keep, if nothing is said"`
 }
 
 // Log says what is logged and how.
@@ -120,7 +120,6 @@ func Default() Config {
 		Listen: Listen{HTTP: "127.0.0.1:8080"}, Data: "./einmal-data", Store: storeSQLite, Policy: policyBuiltin, Sender: "Einmal",
 		Destinations: Destinations{Unassigned: accept},
 		Receipts:     Receipts{Grace: Duration(15 * time.Minute), LookBack: Duration(72 * time.Hour)},
-		Feed:         Feed{Keep: Duration(30 * 24 * time.Hour)},
 		History:      History{Keys: Duration(30 * 24 * time.Hour)},
 		Webhooks:     Webhooks{Keep: Duration(72 * time.Hour)},
 		Log:          Log{Level: "info", Format: "text"},
@@ -135,6 +134,9 @@ func (c Config) withConnection() Config {
 	return c
 }
 
+// feedKeep is how long the feed shows an event where nothing else is said.
+const feedKeep = Duration(30 * 24 * time.Hour)
+
 // withDefaults fills in what was left open.
 func (c Config) withDefaults() Config {
 	all := make(map[string]Connection, len(c.Connections))
@@ -142,6 +144,11 @@ func (c Config) withDefaults() Config {
 		all[name] = k.withDefaults()
 	}
 	c.Connections = all
+	if c.Feed.Keep == 0 { // it shows nothing that is not kept
+		if c.Feed.Keep = feedKeep; c.History.Keep > 0 {
+			c.Feed.Keep = min(feedKeep, c.History.Keep)
+		}
+	}
 	return c
 }
 

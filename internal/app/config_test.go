@@ -128,7 +128,7 @@ func TestWrongConfig(t *testing.T) {
 		"connections: {a: {kind: simulator, receipts: {time: 59s}}}":                                                                     "receipts.time: from 1m to 720h",
 		"connections: {a: {kind: simulator, receipts: {time: 721h}}}":                                                                    "receipts.time: from 1m to 720h",
 		"history: {keep: 6d}":                                             "history.keep: at least 7d",
-		"history: {keep: 8d}":                                             "no shorter than feed.keep (720h0m0s)",
+		"history: {keep: 8d}\nfeed: {keep: 720h}":                         "no shorter than feed.keep (30d)",
 		"history: {keys: 23h}":                                            "history.keys: at least 24h",
 		"history: {keep: 1.5d}":                                           "[1:17] not a duration",
 		"history: {keep: never}":                                          "[1:17] not a duration",

@@ -287,8 +287,18 @@ func TestTestKeysGetASimulator(t *testing.T) {
 		}
 		g.does(200, "PATCH", "/v1/connections/simulator", `{"enabled":false}`)
 		g.key = made.at("key")
-		if r := g.post(alert("A-3", "+12025550100")); r.Status != 503 || len(other.took()) != 1 {
+		if r := g.post(alert("A-3", "+12025550100")); r.Status != 503 || len(other.took()) != 1 || !strings.Contains(r.Raw, "einmal connection enable simulator") {
 			t.Errorf("with the simulator disabled: %d %s", r.Status, r.Raw)
 		}
+		g.key = admin
+		g.does(200, "DELETE", "/v1/connections/simulator", "")
+		g.key = made.at("key")
+		if r := g.post(alert("A-3", "+12025550100")); r.Status != 409 || r.Header.Get("Retry-After") != "" || !strings.Contains(r.Raw, "einmal connection add simulator kind=simulator") {
+			t.Errorf("with the simulator removed: %d %v %s", r.Status, r.Header, r.Raw)
+		}
+		g.key = admin
+		g.does(201, "POST", "/v1/connections", `{"name":"simulator","settings":{"kind":"simulator"}}`)
+		g.key = made.at("key")
+		g.await(g.post(alert("A-3", "+12025550100")).at("message.id"), "delivered")
 	})
 }

@@ -20,12 +20,21 @@ const shortestHistory = Duration(7 * 24 * time.Hour)
 
 func (h History) check(feed Duration) error {
 	if h.Keep != 0 && h.Keep < max(shortestHistory, feed) {
-		return fmt.Errorf("keep: at least 7d, and no shorter than feed.keep (%s); leave it out to keep everything", time.Duration(feed))
+		return fmt.Errorf("keep: at least 7d, and no shorter than feed.keep (%s); leave feed.keep out to have it follow, or this to keep everything", inDays(feed))
 	}
 	if h.Keys < Duration(24*time.Hour) {
 		return errors.New("keys: at least 24h, since as long as that a client may come again")
 	}
 	return nil
+}
+
+// inDays writes a time as people write it here.
+func inDays(d Duration) string {
+	const day = Duration(24 * time.Hour)
+	if d%day == 0 {
+		return fmt.Sprintf("%dd", d/day)
+	}
+	return time.Duration(d).String()
 }
 
 func (a *App) newHistory() *history.Worker {

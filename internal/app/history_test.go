@@ -3,6 +3,7 @@ package app_test
 import (
 	"database/sql"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -52,4 +53,22 @@ func TestOldMessagesAreForgotten(t *testing.T) {
 	second.until("what was forgotten to be counted", func() bool {
 		return strings.Contains(second.call(http.MethodGet, "/metrics", nil).Raw, `einmal_history_forgotten_total{kind="message"} 1`)
 	})
+}
+
+// The feed shows nothing that is not kept: where nothing is said of it, it follows a shorter history.
+//
+// covers: X7, I17
+func TestTheFeedFollowsAShorterHistory(t *testing.T) {
+	const day = 24 * time.Hour
+	for text, want := range map[string]time.Duration{
+		"log: {level: info}\n": 30 * day, "history: {keep: 7d}\n": 7 * day, "history: {keep: 400d}\n": 30 * day,
+		"history: {keep: 7d}\nfeed: {keep: 1d}\n": day,
+	} {
+		file := filepath.Join(t.TempDir(), "einmal.yaml")
+		must(t, os.WriteFile(file, []byte(text), 0o600))
+		c, err := app.Load(file, app.Flags{})
+		if err != nil || time.Duration(c.Feed.Keep) != want {
+			t.Errorf("%q: %s %v, want %s", text, time.Duration(c.Feed.Keep), err, want)
+		}
+	}
 }
