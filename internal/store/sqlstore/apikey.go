@@ -21,7 +21,8 @@ var (
 	holdKey = define(`select ` + keyColumns + `, t.state, coalesce(u.name, ''), coalesce(u.role, ''), coalesce(u.state, 0)
 		from api_key k join tenant t on t.id = k.tenant left join tenant_user u on u.id = k.user_id and u.tenant = k.tenant where k.id = {1}`)
 	listKeys  = define(`select ` + keyColumns + ` from api_key k where k.tenant = {1} order by k.created_at, k.id`)
-	countKeys = define(`select count(*) from api_key k where k.tenant = {1} and k.name = {2} and k.revoked_at = 0 and (k.expires_at = 0 or k.expires_at > {3})`)
+	countKeys = define(`select count(*) from api_key k where k.tenant = {1} and k.name = {2} and k.revoked_at = 0
+		and (k.expires_at = 0 or k.expires_at > {3})`)
 	endKey    = define(`update api_key set expires_at = {2} where id = {1} and revoked_at = 0`)
 	revokeKey = define(`update api_key set revoked_at = {1} where tenant = {2} and id = {3} and revoked_at = 0`)
 )
@@ -47,6 +48,10 @@ func works(k *store.APIKey, now clock.Micros) bool {
 // PutKey implements store.Keys.
 func (s *Store) PutKey(ctx context.Context, k store.APIKey, limit store.KeyLimit) (stored store.APIKey, err error) {
 	err = s.administer(ctx, k.Tenant, func(t *tx, _ store.Tenant) error {
+		var there bool
+		if stored, there, err = madeBefore(t, readKey, onlyKey, k.ID); there || err != nil {
+			return err
+		}
 		now, err := t.now(t.ctx)
 		if err != nil {
 			return err
@@ -82,6 +87,15 @@ func (t *tx) putKey(k store.APIKey, limit store.KeyLimit, now clock.Micros) (sto
 // RotateKey implements store.Keys.
 func (s *Store) RotateKey(ctx context.Context, r store.Rotation) (done store.Rotated, err error) {
 	err = s.administer(ctx, r.Tenant, func(t *tx, _ store.Tenant) error {
+		made, there, err := madeBefore(t, readKey, onlyKey, r.New.ID)
+		if err != nil {
+			return err
+		}
+		if there {
+			done.New = made
+			done.Old, err = one(t.ctx, t, readKey, onlyKey, r.Old)
+			return err
+		}
 		now, err := t.now(t.ctx)
 		if err != nil {
 			return err
@@ -148,9 +162,15 @@ func (s *Store) RevokeKey(ctx context.Context, of ident.Partition, id string) (r
 		if err != nil {
 			return err
 		}
-		if revoked, err = t.liveKey(of, id, now); err != nil {
+		k, err := t.liveKey(of, id, now)
+		if t.again && k.Tenant == of && k.RevokedAt != 0 {
+			revoked = k // by the earlier try, or by somebody else meanwhile
+			return nil
+		}
+		if err != nil {
 			return err
 		}
+		revoked = k
 		revoked.RevokedAt = now
 		_, err = t.exec(t.ctx, revokeKey, nil, now, of, id)
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 
 	"github.com/einmal/einmal/internal/domain/route"
 	"github.com/einmal/einmal/internal/ground/clock"
@@ -15,6 +16,7 @@ var (
 		select {1}, {2}, {3}, {4}, 1, {5}, {6} where true on conflict do nothing`)
 	changeSetting = define(`update connection_setting set settings = {2}, enabled = {3}, removed = {4}, version = version + 1, changed_at = {5}, changed_by = {6}
 		where connection = {1} and version = {7}`)
+	readSetting  = define(`select version, changed_at, changed_by from connection_setting where connection = {1}`)
 	readSettings = define(`select k.connection, connection.name, k.settings, k.enabled, k.removed, k.version, k.changed_at, k.changed_by
 		from connection_setting k join connection on connection.id = k.connection order by k.connection`)
 
@@ -28,33 +30,51 @@ var (
 
 // PutConnection implements store.Connections.
 func (s *Store) PutConnection(ctx context.Context, c store.ConnectionSetting) (store.ConnectionSetting, error) {
-	err := s.change(ctx, func(t *tx, now clock.Micros) (int64, error) {
-		c.At = now
+	made, err := s.change(ctx, c.Changed, func(t *tx, now clock.Micros) (int64, error) {
 		args := []any{c.ID, c.Settings, c.Enabled, c.Removed, now, c.By}
 		if c.Version == 0 {
 			return t.exec(t.ctx, addSetting, nil, args...)
 		}
 		return t.exec(t.ctx, changeSetting, nil, append(args, c.Version)...)
-	})
-	c.Version++
+	}, readSetting, c.ID)
+	c.Changed = made
 	return c, err
 }
 
-// change makes a change that touches one row where the version is the one that was seen, and none otherwise.
-func (s *Store) change(ctx context.Context, write func(t *tx, now clock.Micros) (int64, error)) error {
-	return s.once(ctx, func(t *tx) error {
+// change makes a change that touches one row where the version is the one that was seen, and none otherwise. Where the
+// commit was not answered, the row is compared with what was written: who made the change is not told that somebody else
+// was faster. stored reads the row.
+func (s *Store) change(ctx context.Context, seen store.Changed, write func(t *tx, now clock.Micros) (int64, error), stored *template, args ...any) (store.Changed, error) {
+	made := store.Changed{Version: seen.Version + 1, By: seen.By}
+	err := s.once(ctx, func(t *tx) error {
 		now, err := t.now(t.ctx)
 		if err != nil {
 			return err
 		}
-		switch n, err := write(t, now); {
-		case err != nil:
+		n, err := write(t, now)
+		if err != nil {
 			return err
-		case n == 0:
-			return store.ErrOtherVersion
 		}
+		if n == 0 {
+			return t.isMade(made, stored, args...)
+		}
+		made.At = now
 		return t.raiseControl(t.ctx)
 	})
+	return made, err
+}
+
+// isMade is nil where the change is the one that an earlier try has made.
+func (t *tx) isMade(made store.Changed, stored *template, args ...any) error {
+	if !t.again || made.At == 0 {
+		return store.ErrOtherVersion
+	}
+	var is store.Changed
+	err := t.row(t.ctx, stored, nil, scan1(&is.Version, &is.At, &is.By), args...)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && is != made {
+		return store.ErrOtherVersion
+	}
+	return err
 }
 
 // ConnectionSettings implements store.Connections.
@@ -73,8 +93,7 @@ func (s *Store) ConnectionSettings(ctx context.Context) ([]store.ConnectionSetti
 
 // PutRoutes implements store.Connections. Who changes the head holds its row, and with it the rules.
 func (s *Store) PutRoutes(ctx context.Context, l store.RouteList) (store.RouteList, error) {
-	err := s.change(ctx, func(t *tx, now clock.Micros) (int64, error) {
-		l.At = now
+	made, err := s.change(ctx, l.Changed, func(t *tx, now clock.Micros) (int64, error) {
 		n, err := t.exec(t.ctx, changeRoutes, nil, l.Version, now, l.By)
 		if err != nil || n == 0 {
 			return n, err
@@ -88,8 +107,8 @@ func (s *Store) PutRoutes(ctx context.Context, l store.RouteList) (store.RouteLi
 		}
 		_, err = t.exec(t.ctx, addRules, rules)
 		return n, err
-	})
-	l.Version++
+	}, readRoutes)
+	l.Changed = made
 	return l, err
 }
 

@@ -120,6 +120,8 @@ type tx struct {
 	// waiting for in the same batch.
 	ctx context.Context
 
+	again bool // an earlier try of this write may have been committed: its answer was lost
+
 	// Of a write transaction, see commits.
 	changed  bool    // it changes something, and so it raises its writer's number
 	held     bool    // traffic waits, as far as was known when it began

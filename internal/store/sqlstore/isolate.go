@@ -100,7 +100,10 @@ func (s *Store) persist(ctx context.Context, again bool, fn func(t *tx, again bo
 	ctx = context.WithoutCancel(ctx)
 	tries, give := 0, time.Now().Add(s.patience)
 	for {
-		err := s.writer.write(ctx, s, func(t *tx) error { return fn(t, again) })
+		err := s.writer.write(ctx, s, func(t *tx) error {
+			t.again = again
+			return fn(t, again)
+		})
 		if err == nil {
 			s.wrote(nil)
 			return nil

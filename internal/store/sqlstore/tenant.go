@@ -25,6 +25,19 @@ func scanTenant(res *sql.Rows) (t store.Tenant, err error) {
 	return t, err
 }
 
+// madeBefore is what an earlier try has stored under the same id, where its commit was not answered. Ids are random: what
+// is there is nobody else's.
+func madeBefore[T any](t *tx, q *template, scan func(*sql.Rows) (T, error), args ...any) (found T, there bool, err error) {
+	if !t.again {
+		return found, false, nil
+	}
+	found, err = one(t.ctx, t, q, scan, args...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return found, false, nil
+	}
+	return found, err == nil, err
+}
+
 // one is a statement's only row.
 func one[T any](ctx context.Context, t *tx, q *template, scan func(*sql.Rows) (T, error), args ...any) (found T, err error) {
 	err = t.row(ctx, q, nil, func(res *sql.Rows) (err error) {

@@ -17,12 +17,18 @@ var createTenant = define(`insert into tenant (id, name, label, state, prepaid, 
 // errNumberTaken says that another tenant was made at the same moment, and has the number.
 var errNumberTaken = errors.New("the number of a tenant is taken")
 
+var errNameTaken = fault.New(fault.State, "there is a tenant of this name: choose another one")
+
 // CreateTenant implements store.Tenants. Two that are made at the same moment want the same number: the second one
-// asks again.
+// asks again. One whose commit was not answered finds itself by the moment at which it was made.
 func (s *Store) CreateTenant(ctx context.Context, want store.Tenant) (made store.Tenant, err error) {
 	for range ensureTries {
 		err = s.once(ctx, func(t *tx) error {
-			made, err = t.createTenant(want)
+			found, err := t.createTenant(want)
+			if t.again && errors.Is(err, errNameTaken) && found.CreatedAt == made.CreatedAt && found.CreatedBy == want.CreatedBy {
+				err = nil
+			}
+			made = found
 			return err
 		})
 		if !errors.Is(err, errNumberTaken) {
@@ -49,7 +55,7 @@ func (t *tx) createTenant(want store.Tenant) (store.Tenant, error) {
 	case err != nil:
 		return made, err
 	case n == 0:
-		return made, fault.New(fault.State, "there is a tenant of this name: choose another one")
+		return made, errNameTaken
 	case made.ID > ident.MaxPartition:
 		return made, fault.New(fault.Unavailable, "there are %d tenants, which is as many as one installation can have", ident.MaxPartition)
 	}

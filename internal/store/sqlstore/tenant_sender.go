@@ -77,6 +77,8 @@ func (s *Store) DeleteSender(ctx context.Context, of ident.Partition, sender str
 		switch {
 		case err != nil:
 			return err
+		case i < 0 && t.again && gone.Sender == sender:
+			return nil // by the earlier try, or by somebody else meanwhile
 		case i < 0:
 			return notFound("sender")
 		case known[i].Default && len(known) > 1:

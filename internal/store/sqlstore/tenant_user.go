@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 
 	"github.com/einmal/einmal/internal/domain/tenant"
 	"github.com/einmal/einmal/internal/ground/fault"
@@ -29,7 +30,12 @@ func scanUser(res *sql.Rows) (u store.User, err error) {
 
 // CreateUser implements store.Users.
 func (s *Store) CreateUser(ctx context.Context, u store.User) (store.User, error) {
-	err := s.administer(ctx, u.Tenant, func(t *tx, _ store.Tenant) (err error) {
+	err := s.administer(ctx, u.Tenant, func(t *tx, _ store.Tenant) error {
+		stored, there, err := madeBefore(t, readUser, scanUser, u.ID, u.Tenant)
+		if there || err != nil {
+			u = stored
+			return err
+		}
 		if u.CreatedAt, err = t.now(t.ctx); err != nil {
 			return err
 		}
@@ -136,9 +142,14 @@ func (s *Store) ListGuests(ctx context.Context, of ident.Partition, p store.Page
 // DeleteGuest implements store.Users.
 func (s *Store) DeleteGuest(ctx context.Context, of ident.Partition, id ident.Guest) (gone store.Guest, err error) {
 	err = s.administer(ctx, of, func(t *tx, _ store.Tenant) error {
-		if gone, err = one(t.ctx, t, readGuest, scanGuest, id, of); err != nil {
+		found, err := one(t.ctx, t, readGuest, scanGuest, id, of)
+		if t.again && gone.ID == id && errors.Is(err, sql.ErrNoRows) {
+			return nil // by the earlier try, or by somebody else meanwhile
+		}
+		if err != nil {
 			return absent("guest", err)
 		}
+		gone = found
 		_, err = t.exec(t.ctx, deleteGuest, nil, id, of)
 		return err
 	})

@@ -30,6 +30,9 @@ var administrationTests = map[string]func(*testing.T, Harness){
 	"Leases":           testLeases,
 	"LeaseRacers":      testLeaseRacers,
 	"ChangesAreRaised": testChangesAreRaised,
+	"AdministeredLost": testAdministeredLostCommit,
+	"KeysLost":         testKeysLostCommit,
+	"ConnectionsLost":  testConnectionsLostCommit,
 }
 
 // house is a store with two tenants.
