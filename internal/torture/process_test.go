@@ -29,7 +29,13 @@ type process struct {
 // launch starts the program.
 func launch(t *testing.T, name string, env []string, args ...string) *process {
 	t.Helper()
-	p := &process{t: t, name: name, cmd: exec.Command(binary, args...), ended: make(chan struct{})}
+	return launchProgram(t, binary, name, env, args...)
+}
+
+// launchProgram starts the program as it was built from some commit.
+func launchProgram(t *testing.T, program, name string, env []string, args ...string) *process {
+	t.Helper()
+	p := &process{t: t, name: name, cmd: exec.Command(program, args...), ended: make(chan struct{})}
 	p.out.first = make(chan string, 1)
 	p.cmd.Env = append(os.Environ(), env...)
 	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.out.errors

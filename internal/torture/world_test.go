@@ -1,6 +1,7 @@
 package torture_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -56,6 +57,7 @@ type world struct {
 	centre   *process // started with the first gateway
 	carrier  string   // address of the message centre
 	nodes    int
+	program  string     // that gateways are started of; "": this one
 	gateway  []*process // all that were started
 	others   []*process // that run beside the one that something happens to
 	load     *load
@@ -177,7 +179,7 @@ func (w *world) startWith(folder, kill string, env ...string) *process {
 	config, data := filepath.Join(w.dir, folder+".yaml"), filepath.Join(w.dir, folder)
 	must(w, os.WriteFile(config, []byte(w.configuration(data)), 0o600))
 	w.nodes++
-	p := launch(w.T, fmt.Sprintf("gateway %d %s", w.nodes, kill), append(env, "EINMAL_KILL="+kill), "serve", "--json", "--config", config)
+	p := launchProgram(w.T, cmp.Or(w.program, binary), fmt.Sprintf("gateway %d %s", w.nodes, kill), append(env, "EINMAL_KILL="+kill), "serve", "--json", "--config", config)
 	w.gateway = append(w.gateway, p)
 	address := p.address()
 	if address == "" && kill == "" {

@@ -105,8 +105,48 @@ func expectTooOld(t *testing.T, what string, err error) {
 	}
 }
 
+// reader says whether releases from before a migration can work on what it makes, and why.
+type reader struct {
+	can bool
+	why string
+}
+
+// readers has every migration since the schema says who can work on it. Who adds one thinks about the releases that run
+// beside it, and on the way back: do their statements still run, and is what they write, and leave unwritten, still right?
+var readers = map[int64]reader{
+	21: {false, "a release from before sends without a price and a charge (19), tells no endpoint (18), does not know connections that are administered (20), and takes binds that are another node's share"},
+	22: {true, "what becomes partitioned takes the same statements, receipt.seq its default; who forgets no history leaves it to others"},
+}
+
+// readersAreSaid holds each migration to what readers says of it: one that others cannot live with raises
+// schema.min_reader to its own number, and no other one touches it.
+func readersAreSaid(t *testing.T, files fs.FS) {
+	first := slices.Min(slices.Collect(maps.Keys(readers)))
+	entries, err := fs.ReadDir(files, "migrations")
+	must(t, err)
+	for _, e := range entries {
+		number, _, _ := strings.Cut(e.Name(), "_")
+		n, err := strconv.ParseInt(number, 10, 64)
+		must(t, err)
+		text, err := fs.ReadFile(files, path.Join("migrations", e.Name()))
+		must(t, err)
+		up, _, _ := strings.Cut(string(text), "-- +goose Down")
+		said, there := readers[n]
+		raises := strings.Contains(up, "schema.min_reader") && strings.Contains(up, "'"+strconv.FormatInt(n, 10)+"'")
+		switch {
+		case n >= first && !there:
+			t.Errorf("migration %s: say in storetest.readers whether a release from before it can work on the schema that it makes, and why", e.Name())
+		case there && said.can && strings.Contains(up, "schema.min_reader"):
+			t.Errorf("migration %s touches schema.min_reader, though releases from before it can live with it: %s", e.Name(), said.why)
+		case there && !said.can && !raises:
+			t.Errorf("migration %s does not raise schema.min_reader to %d, and a release from before it cannot live with it: %s", e.Name(), n, said.why)
+		}
+	}
+}
+
 // OldReaders has former releases start on this release's schema: those that it says can work on it do.
 func OldReaders(t *testing.T, s Schema) {
+	readersAreSaid(t, s.Files)
 	current, err := s.Open()
 	must(t, err)
 	text, err := current.Meta(context.Background(), "schema.min_reader")
