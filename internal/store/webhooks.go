@@ -104,7 +104,8 @@ type Deliveries interface {
 	// ReplayDead has dead ones told again, the oldest first, at most limit of them, and returns how many.
 	ReplayDead(ctx context.Context, tenant ident.Partition, id ident.Webhook, limit int, again AgainFunc) (int, error)
 	// TrimDeliveries removes what was delivered before the time, what is left of endpoints that were removed, and dead
-	// ones whose event is forgotten, at most limit of them.
+	// ones whose event is forgotten, and makes dead letters of what waits for endpoints that were disabled for longer than
+	// webhook.Patience: at most limit of them in all.
 	TrimDeliveries(ctx context.Context, before clock.Micros, limit int) (int, error)
 }
 

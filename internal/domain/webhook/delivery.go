@@ -24,10 +24,10 @@ var states = []struct {
 	name, about string
 	to          []State
 }{
-	Pending:    {"pending", "It waits for its first try or for the next one.", []State{Delivering, Delivered}},
+	Pending:    {"pending", "It waits for its first try or for the next one.", []State{Delivering, Delivered, Dead}},
 	Delivering: {"delivering", "A node has it in hand until its lease ends; then another one takes it.", []State{Pending, Delivering, Delivered, Dead}},
 	Delivered:  {"delivered", "The endpoint answered with a status from 200 to 299.", []State{Pending}},
-	Dead:       {"dead", "A dead letter: the last try has failed, or the endpoint answered 410. It is kept, and tried again when somebody asks for it.", []State{Pending, Delivered}},
+	Dead:       {"dead", "A dead letter: the last try has failed, the endpoint answered 410, or it was disabled for as long as tries go on. It is kept, and tried again when somebody asks for it.", []State{Pending, Delivered}},
 }
 
 // States lists them, in the order of their numbers.
@@ -107,6 +107,14 @@ func Settle(d Delivery, r Result, now clock.Micros) Delivery {
 	return d
 }
 
+// Abandon gives a delivery up whose endpoint was disabled for longer than Patience.
+func Abandon(d Delivery, now clock.Micros) Delivery {
+	if Allowed(d.State, Dead) {
+		d.State, d.DoneAt, d.Problem = Dead, now, Disabled
+	}
+	return d
+}
+
 // Again is a delivery that a person wants to be told once more, with all its tries before it.
 func Again(d Delivery, now clock.Micros) (Delivery, bool) {
 	if d.State != Dead && d.State != Delivered {
@@ -120,6 +128,14 @@ func Again(d Delivery, now clock.Micros) (Delivery, bool) {
 var schedule = []time.Duration{
 	5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, 30 * time.Minute,
 	2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 24 * time.Hour, 30 * time.Hour,
+}
+
+// Patience is how long an event is tried in all. One whose endpoint is disabled waits as long to be tried.
+func Patience() (all time.Duration) {
+	for _, pause := range schedule {
+		all += pause
+	}
+	return all
 }
 
 // Tries is how often an event is tried at most.

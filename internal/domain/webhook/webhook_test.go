@@ -302,3 +302,20 @@ func TestTurns(t *testing.T) {
 		t.Errorf("nine turns went to %v", seen)
 	}
 }
+
+// covers: I12
+func TestAbandoned(t *testing.T) {
+	for _, s := range States() {
+		before := Delivery{State: s, Fence: 2, Failures: 1, NextAt: 5, Status: 500}
+		want := before
+		if s == Pending || s == Delivering {
+			want.State, want.DoneAt, want.Problem = Dead, 7, Disabled
+		}
+		if got := Abandon(before, 7); got != want {
+			t.Errorf("%s became %+v, want %+v", s, got, want)
+		}
+	}
+	if Patience() != 71*time.Hour+42*time.Minute+35*time.Second {
+		t.Errorf("an event is tried for %s", Patience())
+	}
+}

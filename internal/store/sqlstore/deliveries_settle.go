@@ -173,6 +173,10 @@ func (s *Store) TrimDeliveries(ctx context.Context, before clock.Micros, limit i
 	if err != nil || n >= limit {
 		return n, err
 	}
+	abandoned, err := s.abandonDeliveries(ctx, limit-n)
+	if n += abandoned; err != nil || n >= limit {
+		return n, err
+	}
 	now, err := s.Now(ctx)
 	if err != nil {
 		return n, err
@@ -193,13 +197,7 @@ func (s *Store) TrimDeliveries(ctx context.Context, before clock.Micros, limit i
 
 // trimEach removes some of what q finds for each endpoint that of finds.
 func (s *Store) trimEach(ctx context.Context, q *template, limit int, of *template, args ...any) (n int, err error) {
-	var ids []ident.Webhook
-	err = s.read().query(ctx, of, nil, func(res *sql.Rows) error {
-		var id []byte
-		err := res.Scan(&id)
-		ids = append(ids, ident.Webhook(keyFrom(id)))
-		return err
-	}, args...)
+	ids, err := s.read().webhookIDs(ctx, of, args...)
 	for _, id := range ids {
 		if err != nil || n >= limit {
 			break

@@ -164,6 +164,41 @@ func testDeliveriesTrimmed(t *testing.T, h Harness) {
 	}
 }
 
+// testDeliveriesAbandoned keeps what waits for an endpoint that is disabled for as long as anything is tried, and makes
+// dead letters of it then; what waits for others waits on.
+//
+// covers: I12
+func testDeliveriesAbandoned(t *testing.T, h Harness) {
+	w := newWorld(t, h)
+	ctx, off, on := context.Background(), w.hook(w.tenant, "*"), w.hook(w.tenant, "*")
+	for i := range 3 {
+		w.taken(ask{event: fmt.Sprint("A", i), version: "1", to: 80 + i})
+		w.placed()
+	}
+	w.claimFor(1, off)
+	off.Enabled = false
+	_, err := w.ChangeWebhook(ctx, off)
+	must(t, err)
+	trim := func(passed time.Duration, want int) {
+		t.Helper()
+		_, err := h.Database(t, w.Store).ExecContext(ctx, fmt.Sprintf("update webhook set changed_at = %d", w.in(-passed)))
+		must(t, err)
+		n, err := w.TrimDeliveries(ctx, 0, 2)
+		must(t, err)
+		if n != want {
+			t.Errorf("after %s %d were given up, want %d", passed, n, want)
+		}
+	}
+	trim(webhook.Patience()-time.Minute, 0)
+	trim(webhook.Patience()+time.Second, 2) // as many as are asked for
+	trim(webhook.Patience()+time.Second, 1)
+	trim(webhook.Patience()+time.Second, 0)
+	dead := w.deliveries(off, webhook.Dead)
+	if len(dead) != 3 || dead[0].Problem != webhook.Disabled || dead[0].DoneAt == 0 || len(w.deliveries(on, webhook.Pending)) != 3 {
+		t.Errorf("dead are %+v", dead)
+	}
+}
+
 // testDeliveriesOfNodes has many claim and report at the same time: nothing is claimed twice, and all of it is told.
 //
 // covers: I12

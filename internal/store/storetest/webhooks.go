@@ -16,14 +16,15 @@ import (
 
 // webhookTests are those of endpoints and of what they are told.
 var webhookTests = map[string]func(*testing.T, Harness){
-	"Webhooks":          testWebhooks,
-	"WebhookLostCommit": testWebhookLostCommit,
-	"DeliveriesMade":    testDeliveriesMade,
-	"DeliveriesClaimed": testDeliveriesClaimed,
-	"DeliveriesEnd":     testDeliveriesEnd,
-	"DeliveriesTrimmed": testDeliveriesTrimmed,
-	"DeliveriesOfNodes": testDeliveriesOfNodes,
-	"DeliveriesHeld":    testDeliveriesHeld,
+	"Webhooks":            testWebhooks,
+	"WebhookLostCommit":   testWebhookLostCommit,
+	"DeliveriesMade":      testDeliveriesMade,
+	"DeliveriesClaimed":   testDeliveriesClaimed,
+	"DeliveriesEnd":       testDeliveriesEnd,
+	"DeliveriesTrimmed":   testDeliveriesTrimmed,
+	"DeliveriesOfNodes":   testDeliveriesOfNodes,
+	"DeliveriesAbandoned": testDeliveriesAbandoned,
+	"DeliveriesHeld":      testDeliveriesHeld,
 }
 
 // hook makes an endpoint.
