@@ -5,21 +5,19 @@ import (
 	"sync/atomic"
 
 	"github.com/einmal/einmal/internal/domain/wallet"
-	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/store"
 )
 
-// prices is this node's copy of the prices. Until it is loaded there are none, which refuses whoever pays. A price that
-// changes at a moment does so by this node's clock: what was decided is stored with the message and stands.
+// prices is this node's copy of the prices. Until it is loaded there are none, which refuses whoever pays. Which price has
+// begun is not this node's to say: it hands on those that may hold, and whoever decides goes by the store's clock.
 type prices struct {
 	store store.Wallets
-	clock clock.Clock
 	book  atomic.Pointer[wallet.Book]
 }
 
-func newPrices(s store.Wallets, c clock.Clock) *prices {
-	p := &prices{store: s, clock: c}
+func newPrices(s store.Wallets) *prices {
+	p := &prices{store: s}
 	p.book.Store(wallet.NewBook(nil))
 	return p
 }
@@ -33,8 +31,7 @@ func (p *prices) load(ctx context.Context) error {
 	return err
 }
 
-// find is the price of a part for a tenant.
-func (p *prices) find(of ident.Partition, e164 string) (wallet.MicroUSD, bool) {
-	found, ok := p.book.Load().Find(of, e164, clock.FromTime(p.clock.Now()))
-	return found.PerPart, ok
+// offer is what a part may cost a tenant.
+func (p *prices) offer(of ident.Partition, e164 string) wallet.Offer {
+	return p.book.Load().Offer(of, e164)
 }

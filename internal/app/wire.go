@@ -47,11 +47,11 @@ func (a *App) buildFlows(context.Context) error {
 		return fmt.Errorf("policy: %w", err)
 	}
 	brought.By = bringer(a.node)
-	a.tenants, a.prices = newTenants(a.store), newPrices(a.store, nodeClock())
+	a.tenants, a.prices = newTenants(a.store), newPrices(a.store)
 	a.outbound = outbound.New(outbound.Config{
 		Store: a.store, Identity: a.identity, Sealer: a.sealer, Clock: nodeClock(), Sender: a.cfg.Sender, RefuseUnassigned: a.cfg.Destinations.Unassigned == refuse,
 		Policy: brought, Route: a.route, Simulated: a.lines.simulated, Senders: a.tenants.sendersOf,
-		Guards: []outbound.Guard{a.tenants.guard}, Price: a.prices.find,
+		Guards: []outbound.Guard{a.tenants.guard}, Prices: a.prices.offer,
 		Batch: Batching(a.cfg), Wake: a.decided,
 		Log: a.log, Metrics: a.metrics.Registerer(),
 	})

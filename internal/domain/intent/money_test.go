@@ -7,6 +7,7 @@ import (
 
 	"github.com/einmal/einmal/internal/domain/message"
 	"github.com/einmal/einmal/internal/domain/wallet"
+	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
 )
 
@@ -14,7 +15,7 @@ import (
 func payer(event string, price wallet.MicroUSD, parts int) *Request {
 	return seal(&Request{
 		Tenant: 1, Purpose: purposes[0], To: number("+12025550143"), Event: Event{ID: event, Version: "1"}, Sender: "s",
-		Charge: Charge{Asked: true, Known: true, Price: price}, Text: message.Layout{Parts: parts},
+		Charge: Charge{Asked: true, Offer: wallet.Offer{{PerPart: price}}}, Text: message.Layout{Parts: parts},
 	}, "text")
 }
 
@@ -68,7 +69,9 @@ func TestWhatMoneyGuardsSay(t *testing.T) {
 	} {
 		f, _ := withWallet(newWorld(), c.have)
 		r := payer("a", 12_500, 2)
-		r.Charge.Known = c.known
+		if !c.known {
+			r.Charge.Offer = nil
+		}
 		d := Decide(r, f).Decision
 		by := d.Refusal()
 		if by == nil || by.Rule != c.rule || by.Kind != c.kind {
@@ -96,6 +99,31 @@ func TestWithoutAWalletNothingIsPaid(t *testing.T) {
 		change(r)
 		if res := Decide(r, f); res.Decision.Action != Allow || res.Price != 0 || len(res.Decision.Guards) != 0 || *have != wallet.New() {
 			t.Errorf("%s: %+v, %+v", name, res, have)
+		}
+	}
+}
+
+// A price begins by the clock that decides, which is the store's: the same request costs the former price a moment before,
+// and is refused where none has begun.
+//
+// covers: M4, I18
+func TestAPriceBeginsByTheClockThatDecides(t *testing.T) {
+	for _, c := range []struct {
+		now   clock.Micros
+		price wallet.MicroUSD
+		rule  string
+	}{{99, 0, rulePrice}, {100, 5, ""}, {199, 5, ""}, {200, 7, ""}} {
+		f, have := withWallet(newWorld(), wallet.Wallet{Balance: 100, Limit: wallet.Lifted})
+		f.Now = c.now
+		r := payer("a", 0, 2)
+		r.Charge.Offer = wallet.Offer{{PerPart: 7, From: 200}, {PerPart: 5, From: 100}}
+		res := Decide(r, f)
+		rule := ""
+		if by := res.Decision.Refusal(); by != nil {
+			rule = by.Rule
+		}
+		if rule != c.rule || res.Price != c.price || have.Held != 2*c.price {
+			t.Errorf("at %d: refused by %q, a part costs %d, held %d; want %q, %d", c.now, rule, res.Price, have.Held, c.rule, c.price)
 		}
 	}
 }

@@ -39,23 +39,37 @@ func NewBook(all []Price) *Book {
 	return b
 }
 
-// Find returns the price of a part to a number in E.164, for a tenant at a time. The tenant's own prices come before the
-// common ones, however short their prefix; among them the longest prefix wins.
-func (b *Book) Find(tenant ident.Partition, e164 string, now clock.Micros) (Price, bool) {
+// Offer is what a part to one number may cost a tenant, in the order in which prices count: the first that has begun holds.
+// Which one that is depends on the clock of whoever decides, and on nothing else.
+type Offer []Price
+
+// At is the price at a time.
+func (o Offer) At(now clock.Micros) (MicroUSD, bool) {
+	for _, p := range o {
+		if p.From <= now {
+			return p.PerPart, true
+		}
+	}
+	return 0, false
+}
+
+// Offer returns the prices of a part to a number in E.164, for a tenant. The tenant's own come before the common ones, however
+// short their prefix; among them the longest prefix, and of one prefix the newest. Behind one that holds at any time
+// there is none.
+func (b *Book) Offer(tenant ident.Partition, e164 string) (all Offer) {
 	digits := e164
 	if digits != "" && digits[0] == '+' {
 		digits = digits[1:]
 	}
 	for _, t := range []ident.Partition{tenant, 0} {
 		for n := min(len(digits), maxPrefix); n >= 0; n-- {
-			for _, p := range b.prices[bookKey{t, digits[:n]}] {
-				if p.From <= now {
-					return p, true
-				}
+			all = append(all, b.prices[bookKey{t, digits[:n]}]...)
+			if len(all) > 0 && all[len(all)-1].From == 0 {
+				return all
 			}
 		}
 	}
-	return Price{}, false
+	return all
 }
 
 // Prefix checks a prefix as a price list gives it: digits, with or without a plus sign. ok is false for anything else.

@@ -145,14 +145,20 @@ func TestPricesAreFound(t *testing.T) {
 		{5, "+447700900123", 0, 90}, {7, "+12025550143", 0, 3}, {7, "+4915123456789", 0, 0}, {7, "+447700900123", 0, 90},
 		{8, "+12025550143", 19, 8}, {8, "+12025550143", 20, 1}, {5, "+", 0, 90},
 	} {
-		if got, ok := b.Find(ident.Partition(c.tenant), c.to, clock.Micros(c.now)); !ok || got.PerPart != c.want {
-			t.Errorf("tenant %d to %s at %d: %+v, want %d", c.tenant, c.to, c.now, got, c.want)
+		if got, ok := b.Offer(ident.Partition(c.tenant), c.to).At(clock.Micros(c.now)); !ok || got != c.want {
+			t.Errorf("tenant %d to %s at %d: %d, want %d", c.tenant, c.to, c.now, got, c.want)
 		}
 	}
-	if _, ok := NewBook([]Price{{0, "49", 5, 0}}).Find(1, "+12025550143", 1); ok {
+	if o := b.Offer(7, "+12025550143"); len(o) != 1 {
+		t.Errorf("what cannot hold is offered: %+v", o)
+	}
+	if _, ok := NewBook([]Price{{0, "1", 5, 2}}).Offer(1, "+12025550143").At(1); ok {
+		t.Error("a price was found before it begins")
+	}
+	if _, ok := NewBook([]Price{{0, "49", 5, 0}}).Offer(1, "+12025550143").At(1); ok {
 		t.Error("a price was found where there is none")
 	}
-	if _, ok := NewBook(nil).Find(1, "", 0); ok {
+	if _, ok := NewBook(nil).Offer(1, "").At(0); ok {
 		t.Error("a price was found in an empty book")
 	}
 	for s, want := range map[string]bool{"": true, "+49": true, "49": true, "4x": false, "+": false, "1234567890123456": false, "++4": false} {

@@ -90,7 +90,7 @@ func houseOn(t *testing.T, st opened) *house {
 		Route: func(context.Context, route.Question) (outbound.Connection, error) {
 			return outbound.Connection{ID: h.conn}, nil
 		},
-		Simulated: func(int64) bool { return true }, Price: func(ident.Partition, string) (wallet.MicroUSD, bool) { return h.price, true },
+		Simulated: func(int64) bool { return true }, Prices: func(ident.Partition, string) wallet.Offer { return wallet.Offer{{PerPart: h.price}} },
 	})
 	installation, err := st.EnsureTenant(ctx, "installation")
 	must(t, err)

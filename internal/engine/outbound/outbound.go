@@ -104,8 +104,8 @@ type Config struct {
 	// RefuseUnassigned refuses destinations of ranges that their country has not given out, as far as this release
 	// knows. Accepting them is the default: number plans grow faster than their descriptions.
 	RefuseUnassigned bool
-	// Price is what a part to a number costs a tenant; false: there is no price for it. Nil: nobody pays.
-	Price func(of ident.Partition, e164 string) (wallet.MicroUSD, bool)
+	// Prices are what a part to a number costs a tenant, by when; none: there is no price for it. Nil: nobody pays.
+	Prices func(of ident.Partition, e164 string) wallet.Offer
 	// Guards are rules beside deduplication that are asked of every request, before the store is.
 	Guards  []Guard
 	Batch   batch.Config

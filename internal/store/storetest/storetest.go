@@ -179,6 +179,7 @@ var moneyTests = map[string]func(*testing.T, Harness){
 	"WalletRebuilt":    testWalletRebuilt,
 	"WalletHouse":      testWalletHouse,
 	"WalletOff":        testWalletOff,
+	"WalletPrice":      testWalletPriceBegins,
 	"WalletPayments":   testWalletPayments,
 	"WalletSetLimit":   testWalletSetLimit,
 	"WalletSpends":     testWalletSpends,

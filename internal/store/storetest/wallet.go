@@ -47,7 +47,7 @@ func (p *purse) costing(price wallet.MicroUSD, a ask) ask {
 	a.tenant, a.flow = p.id, p.flow
 	change := a.change
 	a.change = func(r *intent.Request) {
-		r.Charge = intent.Charge{Asked: true, Known: true, Price: price}
+		r.Charge = intent.Charge{Asked: true, Offer: wallet.Offer{{PerPart: price}}}
 		if change != nil {
 			change(r)
 		}
@@ -236,7 +236,7 @@ func testWalletLimit(t *testing.T, h Harness) {
 func testWalletOff(t *testing.T, h Harness) {
 	w := newWorld(t, h)
 	p := w.prepaid("prepaid", 1000)
-	known := func(r *intent.Request) { r.Charge = intent.Charge{Asked: true, Known: true, Price: 5} }
+	known := func(r *intent.Request) { r.Charge = intent.Charge{Asked: true, Offer: wallet.Offer{{PerPart: 5}}} }
 	missing := func(r *intent.Request) { r.Charge = intent.Charge{Asked: true} }
 	free := func(r *intent.Request) { r.Charge = intent.Charge{} }
 	out := w.decide(

@@ -47,7 +47,7 @@ func BenchWallet(b *testing.B, s store.Store) {
 				r := &intent.Request{
 					Decision: ident.NewDecision(t), Message: ident.NewMessage(t), Tenant: t, PolicyID: "test@1", Purpose: order, To: to,
 					Event: intent.Event{Type: "order", ID: fmt.Sprint(n), Version: "1"}, Sender: "SHOP", ValidFor: time.Hour, Connection: conn,
-					Text: message.Layout{Parts: 1}, Charge: intent.Charge{Asked: pays, Known: pays, Price: 1},
+					Text: message.Layout{Parts: 1}, Charge: intent.Charge{Asked: pays, Offer: wallet.Offer{{PerPart: 1}}},
 				}
 				r.MakeKeys("text", key)
 				batch[i] = store.Submission{Request: r, Flow: flow, Content: []byte("sealed"), Caller: "key1"}
