@@ -59,7 +59,7 @@ func TestTheServerCrashes(t *testing.T) {
 
 // An older copy of the store is put back under two gateways: neither takes or sends anything until it is released.
 //
-// covers: D20, I19
+// covers: D20, I10, I19
 func TestRestoresUnderTwoNodes(t *testing.T) {
 	t.Parallel()
 	for n := range times(10) {
@@ -119,7 +119,7 @@ func TestFailoverToAStandbyThatFollows(t *testing.T) {
 
 // A standby takes over that has not heard everything: the gateways notice, and nothing leaves until the operator's word.
 //
-// covers: D20, I19
+// covers: D20, I10, I19
 func TestFailoverToAStandbyThatLags(t *testing.T) {
 	t.Parallel()
 	primary := newServer(t)

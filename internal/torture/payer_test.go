@@ -40,16 +40,47 @@ func openPayer(w *world) *payer {
 	var made struct{ Key string }
 	ask(http.MethodPost, "/v1/tenants", map[string]any{"name": "payer"}, nil)
 	ask(http.MethodPost, "/v1/tenants/payer/keys", map[string]any{"name": "payer", "scopes": []string{"send", "read"}}, &made)
-	ask(http.MethodPut, "/v1/prices", map[string]any{"data": []any{map[string]any{"prefix": "1", "micro_usd": 7500}}}, nil)
+	ask(http.MethodPut, "/v1/prices", map[string]any{"data": w.prices}, nil)
 	ask(http.MethodPost, "/v1/tenants/payer/topups", map[string]any{"amount_micro_usd": 1_000_000_000, "reference": "all", "reason": "torture"}, nil)
 	p.key = made.Key
 	return p
 }
 
+// pays has a prepaid tenant send beside the load until it is over, where receipts always say what they are about. What it
+// returns is closed when the tenant has ended.
+func (w *world) pays(over <-chan struct{}) <-chan struct{} {
+	w.Helper()
+	ended := make(chan struct{})
+	if !w.echo {
+		close(ended)
+		return ended
+	}
+	w.payer = openPayer(w)
+	ask := body(&check.Ask{Event: "E-price", Purpose: "alert", To: "+1" + payerArea + "5550114", Text: "What does it cost?"}, false)
+	ask["dry_run"] = true
+	inARow := 0
+	w.await("every node to know the price", func() bool { // each question goes to one of them, as chance has it
+		var got struct{ Decision struct{ Action string } }
+		w.load.callAs(w.payer.key, http.MethodPost, "/v1/messages", "", ask, &got)
+		if inARow++; got.Decision.Action != "allow" {
+			inARow = 0
+		}
+		return inARow > 20
+	})
+	go func() {
+		defer close(ended)
+		w.payer.spend(func() bool {
+			<-time.After(seldom) // each fifth of its messages is throttled, and a connection that is asked for less goes slower
+			return closed(over)
+		})
+	}()
+	return ended
+}
+
 // spend sends one message after another until done. What has no answer was taken or not: the store says.
 func (p *payer) spend(done func() bool) {
 	for ; p.n < most && !done(); p.n++ {
-		event, ending := fmt.Sprintf("E-paid-%d", p.n), payerEndings[p.n%len(payerEndings)]
+		event, ending := fmt.Sprintf("E-paid-%d", p.n), p.w.payerEndings[p.n%len(p.w.payerEndings)]
 		ask := check.Ask{Event: event, Purpose: "alert", To: "+1" + payerArea + "55501" + ending, Text: check.Mark(event) + " is paid for."}
 		status := p.w.load.callAs(p.key, http.MethodPost, "/v1/messages", "", body(&ask, false), nil)
 		if status != http.StatusCreated && status != 0 && status < http.StatusInternalServerError {
@@ -58,6 +89,9 @@ func (p *payer) spend(done func() bool) {
 		<-time.After(20 * time.Millisecond)
 	}
 }
+
+// enoughOf ends a payer's spending at so many messages.
+func (p *payer) enoughOf(n int) func() bool { return func() bool { return p.n >= n } }
 
 // owed is what is not known yet of its messages; "": nothing.
 func (p *payer) owed() string {

@@ -63,10 +63,13 @@ type world struct {
 	load     *load
 	operator *operator
 	payer    *payer // nil: nobody pays
-	faults   []check.Fault
-	over     clock.Micros // since when no fault is injected
-	stopped  clock.Micros // when the last gateway was told to stop
-	restores []check.Restore
+	prices   []any  // that a payer's are
+	// payerEndings are those of a payer's messages.
+	payerEndings []string
+	faults       []check.Fault
+	over         clock.Micros // since when no fault is injected
+	stopped      clock.Micros // when the last gateway was told to stop
+	restores     []check.Restore
 
 	// How the carrier is; see vary.
 	echo     bool
@@ -97,7 +100,9 @@ func newWorld(t *testing.T, name string) *world {
 func newWorldOn(t *testing.T, open func(t *testing.T, data string) engine) *world {
 	t.Helper()
 	dir := t.TempDir()
-	w := &world{T: t, dir: dir, ledger: filepath.Join(dir, "ledger"), echo: true, joinedBy: "udh8", send: "first_gates", binds: 1}
+	w := &world{T: t, dir: dir, ledger: filepath.Join(dir, "ledger"), echo: true, joinedBy: "udh8", send: "first_gates", binds: 1,
+		prices: []any{map[string]any{"prefix": "1", "micro_usd": 7500}}, payerEndings: payerEndings,
+	}
 	w.engine = open(t, filepath.Join(dir, "node"))
 	w.load = newLoad(t)
 	w.operator = newOperator(w)

@@ -2,6 +2,7 @@ package check
 
 import (
 	"github.com/einmal/einmal/internal/domain/wallet"
+	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/provider/simulator"
 	"github.com/einmal/einmal/internal/store"
 )
@@ -14,17 +15,19 @@ type Paid struct {
 
 // I10MoneyFits checks that wallets are the sum of their transfers and that charges are where their messages are, as the
 // store's own proof says, and holds the charges against the ledger: what the message centre took is settled, or held where
-// nobody knows, and what is settled was taken.
+// nobody knows, and what is settled was taken. What a store has forgotten altogether that was put back is nobody's to pay;
+// what it remembers of that time is held, until somebody knows.
 func I10MoneyFits(h *History) []string {
 	var f findings
 	for _, d := range h.Money {
 		f.add("tenant %d, message %s: %s", d.Tenant, d.Message, d.Detail)
 	}
-	taken := map[string]int{}
+	taken, remembered := map[string]int{}, map[string]bool{}
 	for i := range h.PaidLedger {
 		if e := &h.PaidLedger[i]; e.Outcome == simulator.Accepted {
 			event, _ := Named(e)
 			taken[event]++
+			remembered[event] = remembered[event] || !h.forgotten(clock.FromTime(e.At))
 		}
 	}
 	for _, p := range h.Paid {
@@ -45,6 +48,9 @@ func I10MoneyFits(h *History) []string {
 		}
 	}
 	for event := range taken {
+		if !remembered[event] {
+			continue
+		}
 		f.add("%s was sent, and nobody is charged for it", event)
 	}
 	return f

@@ -7,6 +7,7 @@ import (
 	"github.com/einmal/einmal/internal/domain/evidence"
 	"github.com/einmal/einmal/internal/domain/exception"
 	"github.com/einmal/einmal/internal/domain/message"
+	"github.com/einmal/einmal/internal/domain/wallet"
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
 	"github.com/einmal/einmal/internal/provider/simulator"
@@ -109,6 +110,33 @@ func TestWhatARestoreDoesNotExplain(t *testing.T) {
 		spoil(h, h.Messages[n-2], h.Messages[n-1])
 		if len(violations(h)) == 0 {
 			t.Errorf("%s: nothing was found", name)
+		}
+	}
+}
+
+// What was sent in the gap, and is nowhere in the store, is nobody's to pay; before and after it is. What the store remembers
+// of the gap is held, and was sent no second time.
+//
+// covers: I10, I19
+func TestMoneyOfARestore(t *testing.T) {
+	line := func(event string, at clock.Micros) simulator.Entry {
+		return simulator.Entry{At: (start + at*second).Time(), Outcome: simulator.Accepted, ShortMessage: []byte("Hello " + check.Mark(event))}
+	}
+	held := check.Paid{Event: "E-paid-20", ChargedMessage: store.ChargedMessage{Charges: []store.ChargeRow{{State: wallet.Held}}}}
+	for name, c := range map[string]struct {
+		lines []simulator.Entry
+		want  int
+	}{
+		"in the gap":        {[]simulator.Entry{line("E-paid-21", 150)}, 0},
+		"held":              {[]simulator.Entry{line("E-paid-20", 150)}, 0},
+		"before the copy":   {[]simulator.Entry{line("E-paid-21", 99)}, 1},
+		"after the release": {[]simulator.Entry{line("E-paid-21", 201)}, 1},
+		"in it and after":   {[]simulator.Entry{line("E-paid-20", 150), line("E-paid-20", 250)}, 1},
+	} {
+		h := putBack()
+		h.Paid, h.PaidLedger = []check.Paid{held}, c.lines
+		if got := check.I10MoneyFits(h.Rest()); len(got) != c.want {
+			t.Errorf("%s: %q", name, got)
 		}
 	}
 }
