@@ -13,7 +13,7 @@ type walletCmd struct {
 	Show    walletShowCmd    `cmd:"" help:"Show what a prepaid tenant has."`
 	Entries walletEntriesCmd `cmd:"" help:"List what was paid in, and what was charged, the newest first."`
 	Topup   walletTopUpCmd   `cmd:"" help:"Pay in for a tenant, or take back."`
-	Limit   walletLimitCmd   `cmd:"" help:"Lift how much a tenant may spend, or set it."`
+	Limit   walletLimitCmd   `cmd:"" help:"Lift how much a tenant may spend, or set it, or how far down."`
 	Verify  walletVerifyCmd  `cmd:"" help:"Prove that wallets, transfers and messages fit; 1 if they do not."`
 }
 
@@ -48,9 +48,11 @@ func tellWallet(env *Env, v *api.WalletView) {
 	if v.LimitAt != nil {
 		limit += ", since " + clock(*v.LimitAt) + " UTC by " + clean(v.LimitBy) + ": " + clean(v.LimitWhy)
 	}
-	table(env.Stdout, [][]string{
-		{"available", usd(v.Available)}, {"balance", usd(v.Balance)}, {"held", usd(v.Held)}, {"spent", usd(v.Spent)}, {"limit", limit},
-	})
+	rows := [][]string{{"available", usd(v.Available)}, {"balance", usd(v.Balance)}, {"held", usd(v.Held)}, {"spent", usd(v.Spent)}, {"limit", limit}}
+	if v.Floor != 0 {
+		rows = append(rows, []string{"floor", usd(v.Floor)})
+	}
+	table(env.Stdout, rows)
 }
 
 type walletEntriesCmd struct{ ofTenantFlags }
@@ -104,17 +106,25 @@ func (c *walletTopUpCmd) Run(ctx context.Context, env *Env) error {
 }
 
 type walletLimitCmd struct {
-	Lift bool     `xor:"limit" required:"" help:"There is no limit any more."`
-	USD  *dollars `name:"usd" xor:"limit" required:"" help:"In place of --lift: how much it may spend and hold together since it was made."`
+	Lift  bool     `xor:"limit" help:"There is no limit any more."`
+	USD   *dollars `name:"usd" xor:"limit" help:"In place of --lift: how much it may spend and hold together since it was made."`
+	Floor *dollars `name:"floor" help:"Beside one of those or alone: how far down what it has may go; credit as --floor=-100, a reserve as --floor=10."`
 	personFlags
 	forTenantFlags
 }
 
 func (c *walletLimitCmd) Run(ctx context.Context, env *Env) error {
-	body := map[string]any{"by": c.By, "reason": c.Reason, "lift": true}
-	if c.USD != nil {
-		delete(body, "lift")
-		body["limit_micro_usd"] = c.USD.MicroUSD
+	if !c.Lift && c.USD == nil && c.Floor == nil {
+		return &failure{code: exitUsage, text: "say what is to change: --lift or --usd, --floor, or both"}
+	}
+	body := map[string]any{"by": c.By, "reason": c.Reason}
+	if c.Lift {
+		body["lift"] = true
+	}
+	for name, amount := range map[string]*dollars{"limit_micro_usd": c.USD, "floor_micro_usd": c.Floor} {
+		if amount != nil {
+			body[name] = amount.MicroUSD
+		}
 	}
 	var v api.WalletView
 	done, err := c.change(ctx, env, http.MethodPost, c.under("limit"), body, "einmal wallet show --tenant "+clean(c.Tenant), &v)

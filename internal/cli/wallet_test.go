@@ -13,7 +13,7 @@ import (
 
 const (
 	walletAcme = `{"balance_micro_usd":50000000,"held_micro_usd":15000,"available_micro_usd":49985000,"spent_micro_usd":7500,"limit_micro_usd":20000000,"limit_left_micro_usd":19977500,"limit_at":null,"created_at":"2026-12-31T10:00:00Z"}`
-	lifted     = `{"balance_micro_usd":5,"held_micro_usd":0,"available_micro_usd":5,"spent_micro_usd":0,"limit_micro_usd":null,"limit_left_micro_usd":null,"limit_by":"ann","limit_reason":"known","limit_at":"2026-12-31T11:00:00Z","created_at":"2026-12-31T10:00:00Z"}`
+	lifted     = `{"floor_micro_usd":-100000000,"balance_micro_usd":5,"held_micro_usd":0,"available_micro_usd":5,"spent_micro_usd":0,"limit_micro_usd":null,"limit_left_micro_usd":null,"limit_by":"ann","limit_reason":"known","limit_at":"2026-12-31T11:00:00Z","created_at":"2026-12-31T10:00:00Z"}`
 	paidIn     = `{"id":"trf_1","kind":"topup","at":"2026-12-31T10:00:00Z","amount_micro_usd":50000000,"reference":"inv-7","reason":"transfer","message":null,"price_micro_usd":null,"made":true}`
 	chargedOne = `{"id":"msg_1","kind":"charge","at":"2026-12-31T10:01:00Z","amount_micro_usd":-7500,"message":"msg_1","price_micro_usd":7500,"cost":{"held_micro_usd":15000,"settled_micro_usd":7500}}`
 	priceList  = `{"data":[{"tenant":null,"prefix":"","micro_usd":90000,"from":"2026-01-01T00:00:00Z"},{"tenant":"acme","prefix":"49","micro_usd":75000,"from":"2026-01-01T00:00:00Z"}],"next":null}`
@@ -57,6 +57,10 @@ func TestMoneyInTheTerminal(t *testing.T) {
 		"wallet limit --tenant acme --lift --by ann --reason known": {"POST " + acme + `/limit {"by":"ann","lift":true,"reason":"known"}`, "limit      none, since 2026-12-31 11:00:00.000 UTC by ann: known"},
 		"wallet limit --tenant acme --usd 30 --by ann --reason known": {
 			"POST " + acme + `/limit {"by":"ann","limit_micro_usd":30000000,"reason":"known"}`, "limit      none"},
+		"wallet limit --tenant acme --floor=-100 --by ann --reason credit": {
+			"POST " + acme + `/limit {"by":"ann","floor_micro_usd":-100000000,"reason":"credit"}`, "floor      -100.00 USD"},
+		"wallet limit --tenant acme --lift --floor 10 --by ann --reason reserve": {
+			"POST " + acme + `/limit {"by":"ann","floor_micro_usd":10000000,"lift":true,"reason":"reserve"}`, "limit      none"},
 		"price list":          {"GET /v1/prices ", "TENANT  PREFIX  PART       FROM (UTC)\n-       any     0.09 USD   2026-01-01 00:00:00.000\nacme    49      0.075 USD  2026-01-01 00:00:00.000\n"},
 		"price list --csv":    {"GET /v1/prices ", "tenant,prefix,usd,from\n,,0.09,2026-01-01T00:00:00Z\nacme,49,0.075,2026-01-01T00:00:00Z\n"},
 		"price set " + prices: {`PUT /v1/prices {"data":[{"micro_usd":75000,"prefix":"49","tenant":"acme"},{"micro_usd":90000,"prefix":""}]}`, "2 prices are in force"},

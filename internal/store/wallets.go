@@ -18,7 +18,8 @@ type Wallets interface {
 	// Pay stores a payment. The same reference with the same amount is the same payment: it is returned as it is stored,
 	// with made false. fault.State: the reference is another payment's, or what is to be taken back is not there.
 	Pay(ctx context.Context, p Payment) (stored Payment, made bool, err error)
-	// SetLimit changes how much a tenant may spend. fault.State: it has spent and held more than that.
+	// SetLimit changes how much a tenant may spend, and how far down. fault.State: it has spent and held more than that, or
+	// less is left.
 	SetLimit(ctx context.Context, l LimitChange) (WalletView, error)
 	// VerifyWallets holds wallets, transfers and messages against each other as they are at one moment, and tells found of
 	// each difference.
@@ -30,11 +31,11 @@ type Wallets interface {
 	SetPrices(ctx context.Context, all []wallet.Price) error
 }
 
-// WalletView is a wallet with who lifted its limit.
+// WalletView is a wallet with who set its limit or its floor.
 type WalletView struct {
 	Tenant ident.Partition
 	wallet.Wallet
-	LiftedBy, LiftedReason string       // who changed the limit last; "": nobody has
+	LiftedBy, LiftedReason string       // who changed the limit or the floor last; "": nobody has
 	LiftedAt               clock.Micros // 0: nobody has
 	CreatedAt              clock.Micros
 }
@@ -86,10 +87,11 @@ func CostOf(charges []ChargeRow) (c Cost) {
 	return c
 }
 
-// LimitChange is an operator's word on a tenant's limit.
+// LimitChange is an operator's word on a tenant's limit, its floor, or both.
 type LimitChange struct {
 	Tenant         ident.Partition
-	Limit          wallet.MicroUSD // wallet.Lifted: there is none any more
+	Limit          *wallet.MicroUSD // wallet.Lifted: there is none any more; nil: it stays
+	Floor          *wallet.MicroUSD // below 0: credit; above: a reserve that cannot be spent; nil: it stays
 	Person, Reason string
 }
 

@@ -101,6 +101,11 @@ func TestWalletOverTheStore(t *testing.T) {
 	if v := into[WalletView](t, limit.Body.String()); limit.Code != 200 || v.Limit != nil || v.LimitBy != "ann" || v.LimitWhy != "known for years" {
 		t.Errorf("%d %s", limit.Code, limit.Body)
 	}
+	had := into[WalletView](t, h.call("GET", "/v1/wallet", o.key, "").Body.String())
+	credit := h.call("POST", "/v1/tenants/second/limit", operator.key, `{"floor_micro_usd":-100,"by":"ann","reason":"credit"}`)
+	if v := into[WalletView](t, credit.Body.String()); credit.Code != 200 || v.Limit != nil || v.Floor != -100 || v.Available != had.Available+100 || v.LimitWhy != "credit" {
+		t.Errorf("%d %s", credit.Code, credit.Body)
+	}
 	proof := into[WalletProofView](t, h.call("GET", "/v1/wallets/verify", operator.key, "").Body.String())
 	if proof.Wallets != 1 || proof.Messages != 3 || proof.Transfers != 5 || proof.Differences != 0 || len(proof.Data) != 0 {
 		t.Errorf("%+v", proof)
@@ -138,6 +143,8 @@ func TestWrongMoneyIsRefused(t *testing.T) {
 		{"topups", `{"amount_micro_usd":"5","reference":" "}`, "#/amount_micro_usd #/reason #/reference"},
 		{"limit", `{"by":"ann","reason":"x"}`, "#"},
 		{"limit", `{"lift":true,"limit_micro_usd":5,"by":"ann","reason":"x"}`, "#"},
+		{"limit", `{"lift":true,"limit_micro_usd":5,"floor_micro_usd":5,"by":"ann","reason":"x"}`, "#"},
+		{"limit", `{"floor_micro_usd":"5","by":"ann","reason":"x"}`, "#/floor_micro_usd"},
 		{"limit", `{"limit_micro_usd":-5,"by":"ann","reason":"x"}`, "#/limit_micro_usd"},
 		{"limit", `{"lift":true}`, "#/by #/reason"},
 	} {

@@ -15,19 +15,20 @@ import (
 type WalletView struct {
 	Balance   int64   `json:"balance_micro_usd" doc:"Paid in, less what is settled."`
 	Held      int64   `json:"held_micro_usd" doc:"Of messages that wait, are being sent, or of which nobody knows whether they were."`
-	Available int64   `json:"available_micro_usd" doc:"What can be spent: the balance less what is held."`
+	Available int64   `json:"available_micro_usd" doc:"What can be spent: the balance less what is held and the floor."`
+	Floor     int64   `json:"floor_micro_usd" doc:"What is not held of the balance never goes below this: below 0 it is credit, above 0 a reserve."`
 	Spent     int64   `json:"spent_micro_usd" doc:"Settled since the tenant was made."`
 	Limit     *int64  `json:"limit_micro_usd" doc:"How much may be spent and held together since the tenant was made; null: the operator has lifted that."`
 	LimitLeft *int64  `json:"limit_left_micro_usd"`
-	LimitBy   string  `json:"limit_by,omitempty" doc:"Who changed the limit last."`
+	LimitBy   string  `json:"limit_by,omitempty" doc:"Who changed the limit or the floor last."`
 	LimitWhy  string  `json:"limit_reason,omitempty"`
-	LimitAt   *string `json:"limit_at" format:"date-time" doc:"null: it is that of a new tenant."`
+	LimitAt   *string `json:"limit_at" format:"date-time" doc:"null: both are those of a new tenant."`
 	CreatedAt string  `json:"created_at" format:"date-time"`
 }
 
 func walletView(v store.WalletView) WalletView {
 	out := WalletView{
-		Balance: int64(v.Balance), Held: int64(v.Held), Available: int64(v.Available()), Spent: int64(v.Spent),
+		Balance: int64(v.Balance), Held: int64(v.Held), Available: int64(v.Available()), Floor: int64(v.Floor), Spent: int64(v.Spent),
 		LimitBy: v.LiftedBy, LimitWhy: v.LiftedReason, LimitAt: stamp(v.LiftedAt), CreatedAt: at(v.CreatedAt),
 	}
 	if room, limited := v.Room(); limited {

@@ -90,19 +90,23 @@ func (a *API) topUp(ctx context.Context, in *smallIn) (PaymentView, error) {
 type limitBody struct {
 	Lift   bool   `json:"lift,omitempty" doc:"true: there is no limit any more."`
 	Limit  *int64 `json:"limit_micro_usd,omitempty" doc:"In place of lift: how much may be spent and held together since the tenant was made."`
+	Floor  *int64 `json:"floor_micro_usd,omitempty" doc:"Beside one of those or alone: what is not held of the balance never goes below this. Below 0 it is credit, above 0 a reserve that cannot be spent; a new tenant's is 0."`
 	By     string `json:"by" doc:"The person who says so."`
 	Reason string `json:"reason" doc:"Why; it is kept."`
 }
+
+// noAmount is none that a request can give.
+const noAmount = -wallet.Largest - 1
 
 const rightLimitReason = "why this tenant may spend more, or less"
 
 func (a *API) setLimit(ctx context.Context, in *smallIn) (WalletView, error) {
 	l := store.LimitChange{Tenant: subjectOf(ctx)}
 	var lift bool
-	limit := wallet.Lifted
+	limit, floor := noAmount, noAmount
 	err := decodeSmall(in.ContentType, in.RawBody, func(d *decoder) members {
 		return members{
-			{"lift", d.flag(&lift)}, {"limit_micro_usd", d.money(&limit)},
+			{"lift", d.flag(&lift)}, {"limit_micro_usd", d.money(&limit)}, {"floor_micro_usd", d.money(&floor)},
 			{"by", d.required(&l.Person, rightBy)}, {"reason", d.required(&l.Reason, rightLimitReason)},
 		}
 	}, needed{"by", rightBy}, needed{"reason", rightLimitReason})
@@ -112,21 +116,33 @@ func (a *API) setLimit(ctx context.Context, in *smallIn) (WalletView, error) {
 	d := &decoder{}
 	d.named("by", l.Person)
 	d.shown("reason", l.Reason)
-	if lift == (limit != wallet.Lifted) {
-		d.wrong("#", "say either lift: true, or limit_micro_usd")
-	} else if !lift && limit < 0 {
-		d.wrong("#/limit_micro_usd", "write 0 or more; lift: true takes the limit away")
-	}
+	d.limits(&l, lift, limit, floor)
 	if err := d.fault(); err != nil {
 		return WalletView{}, err
 	}
-	l.Limit = limit
 	v, err := a.cfg.Store.SetLimit(ctx, l)
 	if err != nil {
 		return WalletView{}, err
 	}
-	a.cfg.Log.Warn("a tenant's limit was changed", "tenant", int(l.Tenant), "limit_micro_usd", int64(l.Limit), "key", principalOf(ctx).Key)
+	a.cfg.Log.Warn("a tenant's limit or floor was changed", "tenant", int(l.Tenant), "limit_micro_usd", int64(v.Wallet.Limit), "floor_micro_usd", int64(v.Floor), "key", principalOf(ctx).Key)
 	return walletView(v), nil
+}
+
+// limits reads what is to be changed of a wallet: the limit, the floor, or both.
+func (d *decoder) limits(l *store.LimitChange, lift bool, limit, floor wallet.MicroUSD) {
+	switch {
+	case lift && limit != noAmount || !lift && limit == noAmount && floor == noAmount:
+		d.wrong("#", "say either lift: true, or limit_micro_usd; beside it or alone floor_micro_usd")
+	case limit != noAmount && limit < 0:
+		d.wrong("#/limit_micro_usd", "write 0 or more; lift: true takes the limit away")
+	case lift:
+		l.Limit = new(wallet.Lifted)
+	case limit != noAmount:
+		l.Limit = &limit
+	}
+	if floor != noAmount {
+		l.Floor = &floor
+	}
 }
 
 // money reads an amount: a whole number of millionths.

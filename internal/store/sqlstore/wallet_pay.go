@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -18,7 +19,7 @@ var (
 	insertPayment = define(`insert into transfer (id, attempt, part, kind, tenant, slice, debit, credit, amount, state, at, settled_at, reference, person, reason)
 		select {1}, 0, 0, {2}, {3}, {4}, {5}, {6}, {7}, {8}, {9}, {9}, {10}, {11}, {12} where true on conflict do nothing`)
 	findPayment = define(`select ` + paymentColumns + ` from transfer t where t.tenant = {1} and t.reference = {2} and t.kind > 1`)
-	setLimit    = define(`update wallet set exposure_limit = {3}, lifted_by = {4}, lifted_reason = {5}, lifted_at = {6} where tenant = {1} and slice = {2}`)
+	setLimit    = define(`update wallet set exposure_limit = {3}, floor = {4}, lifted_by = {5}, lifted_reason = {6}, lifted_at = {7} where tenant = {1} and slice = {2}`)
 )
 
 // createWallet makes the wallet of a new tenant, in the transaction that makes the tenant.
@@ -82,20 +83,23 @@ func (t *tx) payment(ctx context.Context, want store.Payment) (stored store.Paym
 // check.
 func (s *Store) SetLimit(ctx context.Context, l store.LimitChange) (changed store.WalletView, err error) {
 	err = s.once(ctx, func(t *tx) error {
-		changed, err = t.oneWallet(t.ctx, lockWallet, l.Tenant)
-		switch {
-		case err != nil:
+		if changed, err = t.oneWallet(t.ctx, lockWallet, l.Tenant); err != nil {
 			return err
-		case changed.Limit == l.Limit && changed.LiftedBy == l.Person && changed.LiftedReason == l.Reason:
+		}
+		limit, floor := *cmp.Or(l.Limit, &changed.Limit), *cmp.Or(l.Floor, &changed.Floor)
+		switch {
+		case changed.Limit == limit && changed.Floor == floor && changed.LiftedBy == l.Person && changed.LiftedReason == l.Reason:
 			return nil // the same word again, whose answer was lost, say
-		case l.Limit != wallet.Lifted && changed.Exposure() > l.Limit:
+		case limit != wallet.Lifted && changed.Exposure() > limit:
 			return fault.New(fault.State, "%s are spent or held already: the limit cannot be lower", changed.Exposure())
+		case changed.Balance-changed.Held < floor:
+			return fault.New(fault.State, "%s of the balance are not held: the floor cannot be higher", changed.Balance-changed.Held)
 		}
 		if changed.LiftedAt, err = t.now(t.ctx); err != nil {
 			return err
 		}
-		changed.Limit, changed.LiftedBy, changed.LiftedReason = l.Limit, l.Person, l.Reason
-		_, err = t.exec(t.ctx, setLimit, nil, l.Tenant, onlySlice, l.Limit, l.Person, l.Reason, changed.LiftedAt)
+		changed.Limit, changed.Floor, changed.LiftedBy, changed.LiftedReason = limit, floor, l.Person, l.Reason
+		_, err = t.exec(t.ctx, setLimit, nil, l.Tenant, onlySlice, limit, floor, l.Person, l.Reason, changed.LiftedAt)
 		return err
 	})
 	return changed, err

@@ -182,6 +182,7 @@ var moneyTests = map[string]func(*testing.T, Harness){
 	"WalletPrice":      testWalletPriceBegins,
 	"WalletPayments":   testWalletPayments,
 	"WalletSetLimit":   testWalletSetLimit,
+	"WalletFloor":      testWalletFloor,
 	"WalletSpends":     testWalletSpends,
 	"WalletLostCommit": testWalletLostCommit,
 	"WalletLostSettle": testWalletLostSettle,

@@ -218,7 +218,7 @@ func testWalletLimit(t *testing.T, h Harness) {
 	}
 	over.event = "L-5"
 	refused()
-	lifted, err := p.SetLimit(context.Background(), store.LimitChange{Tenant: p.id, Limit: wallet.Lifted, Person: "ann", Reason: "known for years"})
+	lifted, err := p.SetLimit(context.Background(), store.LimitChange{Tenant: p.id, Limit: new(wallet.Lifted), Person: "ann", Reason: "known for years"})
 	must(t, err)
 	if lifted.Limit != wallet.Lifted || lifted.LiftedBy != "ann" || lifted.LiftedAt == 0 {
 		t.Errorf("%+v", lifted)

@@ -31,7 +31,7 @@ func BenchWallet(b *testing.B, s store.Store) {
 	for i := range 16 {
 		t, err := s.CreateTenant(ctx, store.Tenant{Name: fmt.Sprint("bench-", i), Prepaid: true})
 		must(b, err)
-		_, err = s.SetLimit(ctx, store.LimitChange{Tenant: t.ID, Limit: wallet.Lifted, Person: "ann", Reason: "bench"})
+		_, err = s.SetLimit(ctx, store.LimitChange{Tenant: t.ID, Limit: new(wallet.Lifted), Person: "ann", Reason: "bench"})
 		must(b, err)
 		_, _, err = s.Pay(ctx, store.Payment{ID: ident.NewTransfer(t.ID), Tenant: t.ID, Amount: wallet.Largest, Reference: "all"})
 		must(b, err)

@@ -216,7 +216,7 @@ func testWalletSetLimit(t *testing.T, h Harness) {
 	p := newWorld(t, h).prepaid("limited", 1000)
 	p.taken(p.costing(300, ask{event: "S-1", version: "1", to: 10}))
 	set := func(limit wallet.MicroUSD) (store.WalletView, error) {
-		return p.SetLimit(context.Background(), store.LimitChange{Tenant: p.id, Limit: limit, Person: "bob", Reason: "asked"})
+		return p.SetLimit(context.Background(), store.LimitChange{Tenant: p.id, Limit: &limit, Person: "bob", Reason: "asked"})
 	}
 	if _, err := set(299); fault.CodeOf(err) != fault.State {
 		t.Errorf("below what is held: %v", err)
