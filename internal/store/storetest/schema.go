@@ -116,6 +116,7 @@ type reader struct {
 var readers = map[int64]reader{
 	21: {false, "a release from before sends without a price and a charge (19), tells no endpoint (18), does not know connections that are administered (20), and takes binds that are another node's share"},
 	22: {true, "what becomes partitioned takes the same statements, receipt.seq its default; who forgets no history leaves it to others"},
+	25: {true, "it only adds indexes and counts groups anew; a release from before forgets of old exceptions and deliveries what it always forgot"},
 }
 
 // readersAreSaid holds each migration to what readers says of it: one that others cannot live with raises
