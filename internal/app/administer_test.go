@@ -24,7 +24,7 @@ func TestWrongConnections(t *testing.T) {
 		{400, "POST", "", `{"name":"x","settings":{"kind":"fax"}}`, "simulator or smpp"},
 		{400, "POST", "", `{"name":"x","settings":{"kind":"smpp","address":"h:1","password":"hunter2"}}`, "write a reference, env:NAME or file:PATH"},
 		{400, "POST", "", `{"name":"x","settings":{"kind":"simulator","ledger":"/tmp/x"}}`, "a file is named in the configuration alone"},
-		{400, "POST", "", `{"name":"x","settings":{"kind":"simulator","windwo":3}}`, "windwo"},
+		{400, "POST", "", `{"name":"x","settings":{"kind":"simulator","windwo":3}}`, `"unknown field \"windwo\": the nearest that there is, is window"`},
 		{400, "POST", "", `{"name":"x","settings":{"kind":"simulator","window":0}}`, "window: from 1 to 10000"},
 		{400, "POST", "", `{"name":"x","settings":{"kind":"simulator","id_space":"nowhere"}}`, "id space"},
 		{400, "POST", "", `{"name":"x","settings":{"kind":"simulator","response_timeout":"30m"}}`, "receipts.grace"},

@@ -78,7 +78,7 @@ func (s Sources) file(l *Loaded) error {
 		return fmt.Errorf("the configuration file %s cannot be read: %w", s.File, err)
 	}
 	if err := readYAML(b, &l.Config); err != nil {
-		return fmt.Errorf("the configuration file %s:\n%s", s.File, mistake(err))
+		return fmt.Errorf("the configuration file %s:\n%s", s.File, mistake(err, knownNames()))
 	}
 	l.Config = l.withConnection()
 	l.Origins.File(s.File, settings.LinesOf(b), l.members())

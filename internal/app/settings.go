@@ -3,6 +3,7 @@ package app
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -38,10 +39,13 @@ func (c Config) connectionsFrom() string {
 	return fromDefault
 }
 
+// lineAndColumn means nothing in what was put together from words.
+var lineAndColumn = regexp.MustCompile(`^\[\d+:\d+\] `)
+
 // readSettings reads the settings of a connection that is administered: JSON with the members of the configuration file.
 func readSettings(text []byte) (k Connection, err error) {
 	if err := yaml.UnmarshalWithOptions(text, &k, yaml.Strict()); err != nil {
-		return k, errors.New(mistake(err))
+		return k, errors.New(lineAndColumn.ReplaceAllString(mistake(err, namesIn("", &Connection{})), ""))
 	}
 	return k.withDefaults(), nil
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -174,6 +175,9 @@ func (c *client) do(ctx context.Context, method, path string, body []byte, heade
 // unreached is an error from before there was a connection: nothing of the request has left this machine, so
 // there is no answer that could be lost.
 func (c *client) unreached(err error) error {
+	if unknown := (x509.UnknownAuthorityError{}); errors.As(err, &unknown) {
+		return &failure{code: exitFailed, text: "the certificate of " + c.base + " is of an authority that this machine does not trust; nothing was sent", next: "give the authority's certificates with --ca FILE"}
+	}
 	var dial *net.OpError
 	if errors.As(err, &dial) && dial.Op == "dial" || errors.Is(err, context.DeadlineExceeded) {
 		return &failure{code: exitUnreachable, text: "no gateway answers at " + c.base, next: "einmal serve   (or give --url)"}

@@ -27,8 +27,17 @@ type connectionListCmd struct{ clientFlags }
 func (c *connectionListCmd) Run(ctx context.Context, env *Env) error {
 	head := []string{"NAME", "KIND", "STATE", "WAITING", "FROM", "CHANGED (UTC)", "BY"}
 	return showAll(ctx, env, &c.clientFlags, "/v1/connections", "There is no connection.", head, func(v api.ConnectionView) []string {
-		return []string{clean(v.Name), clean(v.Kind), clean(v.State), fmt.Sprint(v.Waiting), clean(v.From), clockOrDash(v.ChangedAt), orDash(&v.ChangedBy)}
+		return []string{clean(v.Name), clean(v.Kind), clean(v.State), counted(v.Waiting), clean(v.From), clockOrDash(v.ChangedAt), orDash(&v.ChangedBy)}
 	})
+}
+
+// counted writes how many wait: each lane is counted so far, so that a sum which reaches it may be short.
+func counted(waiting int) string {
+	const most = 1000
+	if waiting >= most {
+		return fmt.Sprintf("%d or more", waiting)
+	}
+	return fmt.Sprint(waiting)
 }
 
 type connectionShowCmd struct {
@@ -119,7 +128,7 @@ func tellConnection(ctx context.Context, env *Env, f *clientFlags, method, name 
 		return err
 	}
 	rows := [][]string{
-		{"name", clean(v.Name)}, {"kind", clean(v.Kind)}, {"enabled", yesNo(v.Enabled)}, {"state", clean(v.State)}, {"waiting", fmt.Sprint(v.Waiting)}, {"from", clean(v.From)},
+		{"name", clean(v.Name)}, {"kind", clean(v.Kind)}, {"enabled", yesNo(v.Enabled)}, {"state", clean(v.State)}, {"waiting", counted(v.Waiting)}, {"from", clean(v.From)},
 		{"changed (UTC)", clockOrDash(v.ChangedAt)}, {"by", orDash(&v.ChangedBy)},
 	}
 	table(env.Stdout, rows)

@@ -74,10 +74,11 @@ func TestRouteSet(t *testing.T) {
 	}{
 		"routes:\n- {purpose: login, prefix: 49, use: [b, a]}\n- {use: [a]}\n": {
 			exitDone, `PUT /v1/routes {"rules":[{"purpose":"login","prefix":"49","use":["b","a"]},{"use":["a"]}],"version":3}`, "login    any     49"},
-		"routes: []\n":             {exitDone, `PUT /v1/routes {"rules":[],"version":3}`, "There are no routes"},
-		"routes:\n- {usee: [a]}\n": {exitUsage, "", `[2:4] unknown field "usee"`},
-		"- {use: [a]}\n":           {exitUsage, "", "the file is no list of routes"},
-		"":                         {exitUsage, "", "write  routes:"},
+		"routes: []\n":                          {exitDone, `PUT /v1/routes {"rules":[],"version":3}`, "There are no routes"},
+		"routes:\n- {usee: [a]}\n":              {exitUsage, "", `[2:4] unknown field "usee"`},
+		`{"version":1,"rules":[{"use":["a"]}]}`: {exitUsage, "", "write YAML as in the configuration file:  routes:"},
+		"- {use: [a]}\n":                        {exitUsage, "", "the file is no list of routes"},
+		"":                                      {exitUsage, "", "write  routes:"},
 	} {
 		var asked []string
 		m := newMachine(t, connected(&asked))

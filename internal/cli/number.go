@@ -50,7 +50,7 @@ func tellLease(env *Env, n *api.NumberView) {
 
 type numberEndCmd struct {
 	ID    string `arg:"" help:"The lease's id, lse_…."`
-	At    string `help:"Such as 2026-12-31T10:00:00Z; else now." xor:"end"`
+	At    string `aliases:"until" help:"Such as 2026-12-31T10:00:00Z; else now. --until is the same." xor:"end"`
 	Never bool   `help:"It has no end." xor:"end"`
 	forTenantFlags
 }

@@ -100,7 +100,8 @@ func (c *routeSetCmd) rules(env *Env) ([]api.RouteView, error) {
 		err = errors.New("write  routes:  and below it a list of rules, such as  - {use: [carrier_a]}")
 	}
 	if err != nil {
-		return nil, &failure{code: exitUsage, text: "the file is no list of routes: " + yaml.FormatError(err, false, false)}
+		return nil, &failure{code: exitUsage, text: "the file is no list of routes: " + yaml.FormatError(err, false, false),
+			next: "write YAML as in the configuration file:  routes:  and below it rules, such as  - {prefix: 49, use: [carrier_a]} ; {version, rules} is the API's form, for PUT /v1/routes"}
 	}
 	rules := []api.RouteView{}
 	for _, r := range *file.Routes {

@@ -52,4 +52,7 @@ func TestCommandsOverTLS(t *testing.T) {
 			t.Errorf("%s: %d %s", name, code, errs)
 		}
 	}
+	if _, _, errs := m.run(right...); !strings.Contains(errs, "--ca FILE") || !strings.Contains(errs, "does not trust") {
+		t.Errorf("an authority that is not known: %s", errs)
+	}
 }

@@ -52,6 +52,18 @@ func unknown(name string, named map[string][]*Member) error {
 	return fmt.Errorf("the variable %s sets nothing: the nearest that does is %s", name, best)
 }
 
+// Nearest is the name that was probably meant, of paths such as receipts.zone by their last words; "": none is near.
+func Nearest(name string, paths []string) string {
+	best, far := "", min(3, len(name))
+	for _, path := range paths {
+		last := path[strings.LastIndexByte(path, '.')+1:]
+		if d := distance(strings.ToLower(name), last); d < far || d == far && best != "" && len(path) < len(best) {
+			best, far = path, d
+		}
+	}
+	return best
+}
+
 // distance is Levenshtein's: how many letters must be put in, left out or changed.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
