@@ -48,7 +48,8 @@ type Tenants interface {
 	TenantByName(ctx context.Context, name string) (Tenant, error)
 	// ListTenants lists tenants by name, those after a name.
 	ListTenants(ctx context.Context, after string, limit int) ([]Tenant, error)
-	// ChangeTenant changes a tenant. To be in the state already changes nothing, the reason included.
+	// ChangeTenant changes a tenant. To be in the state already changes nothing. fault.State: it is suspended by somebody
+	// else, or for another reason, which the text says.
 	ChangeTenant(ctx context.Context, id ident.Partition, c TenantChange) (Tenant, error)
 }
 

@@ -2,6 +2,7 @@ package wallet
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/einmal/einmal/internal/ground/clock"
 	"github.com/einmal/einmal/internal/ground/ident"
@@ -72,7 +73,8 @@ func (b *Book) Offer(tenant ident.Partition, e164 string) (all Offer) {
 	return all
 }
 
-// Prefix checks a prefix as a price list gives it: digits, with or without a plus sign. ok is false for anything else.
+// Prefix checks a prefix as a price list gives it: digits, with or without a plus sign. ok is false for anything else, and
+// for one that begins with 0, as no country code does: it would never fit.
 func Prefix(s string) (prefix string, ok bool) {
 	if len(s) > 1 && s[0] == '+' {
 		s = s[1:]
@@ -82,5 +84,5 @@ func Prefix(s string) (prefix string, ok bool) {
 			return "", false
 		}
 	}
-	return s, len(s) <= maxPrefix
+	return s, len(s) <= maxPrefix && !strings.HasPrefix(s, "0")
 }

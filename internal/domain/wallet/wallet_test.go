@@ -161,7 +161,7 @@ func TestPricesAreFound(t *testing.T) {
 	if _, ok := NewBook(nil).Offer(1, "").At(0); ok {
 		t.Error("a price was found in an empty book")
 	}
-	for s, want := range map[string]bool{"": true, "+49": true, "49": true, "4x": false, "+": false, "1234567890123456": false, "++4": false} {
+	for s, want := range map[string]bool{"": true, "+49": true, "49": true, "4x": false, "+": false, "1234567890123456": false, "++4": false, "0": false, "+049": false, "0049": false} {
 		if _, ok := Prefix(s); ok != want {
 			t.Errorf("%q: %t", s, ok)
 		}

@@ -72,7 +72,7 @@ func newKeyring(c Config) *keyring {
 }
 
 // errNoKey answers unknown, wrong, expired and revoked keys alike, so that nobody learns which ids exist.
-var errNoKey = fault.New(fault.Unauthenticated, "send a live API key as \"Authorization: Bearer em_…\"")
+var errNoKey = fault.New(fault.Unauthenticated, "send an API key that works, as \"Authorization: Bearer em_…\"")
 
 // identify returns who sent the request. A store that does not answer is an error and lets nobody in.
 func (r *keyring) identify(req *http.Request) (principal, error) {

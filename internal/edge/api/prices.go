@@ -51,7 +51,7 @@ type (
 
 const (
 	rightPrices = "the whole list, each with prefix and micro_usd, and where they are needed tenant and from"
-	rightPrefix = "digits of a number with its country code, at most 15; empty for every destination"
+	rightPrefix = "digits of a number with its country code, which begins with no 0, at most 15; empty for every destination"
 	rightPrice  = "what a part costs, in millionths of a US dollar, 0 or more"
 )
 

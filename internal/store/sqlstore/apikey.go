@@ -123,7 +123,7 @@ func (s *Store) RotateKey(ctx context.Context, r store.Rotation) (done store.Rot
 func (t *tx) liveKey(of ident.Partition, id string, now clock.Micros) (store.APIKey, error) {
 	k, err := one(t.ctx, t, readKey, onlyKey, id)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && (k.Tenant != of || !works(&k, now)) {
-		return k, fault.New(fault.NotFound, "there is no such live key")
+		return k, fault.New(fault.NotFound, "there is no such key that works: it is unknown, revoked or expired")
 	}
 	return k, err
 }

@@ -101,6 +101,9 @@ func (s *Store) ChangeTenant(ctx context.Context, id ident.Partition, c store.Te
 		if c.State == tenant.Suspended && id == store.Installation {
 			return fault.New(fault.State, "the installation's own tenant is not suspended: nobody could lift it; einmal stop --all holds all traffic")
 		}
+		if c.State == tenant.Suspended && of.State == c.State && (of.StateBy != c.By || of.StateReason != c.Reason) {
+			return fault.New(fault.State, "%s is suspended already, by %s: %s; lift that first, or leave it", of.Name, of.StateBy, of.StateReason)
+		}
 		if c.Label != nil {
 			of.Label = *c.Label
 		}

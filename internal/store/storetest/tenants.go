@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"strings"
 	"testing"
 	"time"
 
@@ -142,9 +143,14 @@ func testTenantIsSuspended(t *testing.T, h Harness) {
 	if k.TenantState != tenant.Suspended || !k.Works {
 		t.Errorf("its key: %+v", k)
 	}
-	change.By = "bob"
 	if again, err := w.ChangeTenant(ctx, w.a.ID, change); err != nil || again != got {
 		t.Errorf("suspended again: %+v, %v", again, err)
+	}
+	change.By = "bob"
+	_, err = w.ChangeTenant(ctx, w.a.ID, change)
+	refused(t, "suspended by somebody else", err, fault.State)
+	if err == nil || !strings.Contains(err.Error(), "by ann: unpaid") {
+		t.Errorf("it is not said by whom, and why: %v", err)
 	}
 	label := "A"
 	got, err = w.ChangeTenant(ctx, w.a.ID, store.TenantChange{Label: &label})
