@@ -1,9 +1,11 @@
 package app_test
 
 import (
+	"log/slog"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/einmal/einmal/internal/app"
@@ -52,4 +54,21 @@ func TestALostAdminKeyIsMadeByHand(t *testing.T) {
 			t.Errorf("admin keys: %d", n)
 		}
 	})
+}
+
+// A certificate that stands for a key that does not exist is told of at the start, and one whose key exists is not.
+//
+// covers: X7
+func TestACertificateOfNoKeyIsToldOf(t *testing.T) {
+	c := testConfig(t, "sqlite")
+	g := start(t, c)
+	id := g.call(http.MethodGet, "/v1/keys", nil).Body["data"].([]any)[0].(map[string]any)["id"].(string)
+	g.stop()
+	c.Listen.Clients = map[string]app.Client{"shop": {Name: "shop.example.com", Key: "abcdefghij"}, "ops": {Name: "ops.example.com", Key: id}}
+	log := &written{}
+	startLogged(t, c, slog.New(slog.NewTextHandler(log, nil))).stop()
+	said := log.b.String()
+	if !strings.Contains(said, "listen.clients.shop.key") || strings.Contains(said, "listen.clients.ops.key") {
+		t.Error(said)
+	}
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/einmal/einmal/internal/edge/api"
 	"github.com/einmal/einmal/internal/ground/certs"
+	"github.com/einmal/einmal/internal/ground/fault"
 )
 
 // Listen says where the gateway listens, and who may come.
@@ -123,7 +124,8 @@ func (l Listen) InClear() bool {
 }
 
 // listen takes the address before the flows start, so that a port that is in use is told at once.
-func (a *App) listen(context.Context) (err error) {
+func (a *App) listen(ctx context.Context) (err error) {
+	a.lookForKeys(ctx)
 	if a.cfg.Listen.TLS.on() {
 		if a.certs, err = certs.Open(a.cfg.Listen.TLS.Files(), a.log); err != nil {
 			return fmt.Errorf("listen.tls: %w", err)
@@ -138,6 +140,15 @@ func (a *App) listen(context.Context) (err error) {
 	a.api = api.New(a.apiConfig())
 	a.server = api.NewServer(a.api, a.log)
 	return nil
+}
+
+// lookForKeys warns of certificates that stand for a key that does not exist: whoever shows one is refused.
+func (a *App) lookForKeys(ctx context.Context) {
+	for name, c := range a.cfg.Listen.Clients {
+		if _, err := a.store.Key(ctx, c.Key); fault.CodeOf(err) == fault.NotFound && err != nil {
+			a.log.Warn("a client's certificate stands for no key that there is: write the id of one, as einmal key list shows it", "member", "listen.clients."+name+".key")
+		}
+	}
 }
 
 // serve answers requests until the server is shut down.

@@ -77,7 +77,7 @@ func Examine(ctx context.Context, o Options) []Finding {
 	}
 	e.ok("configuration", "it can be read, and so can the policy %s", e.cfg.Policy)
 	for _, check := range []func(context.Context){
-		e.variables, e.folder, e.askGateway, e.address, e.certificates, e.secrets, e.storeItself, e.matches, e.mark, e.clock, e.connections, e.routes, e.webhooks, e.deliveries,
+		e.variables, e.folder, e.askGateway, e.address, e.certificates, e.secrets, e.storeItself, e.matches, e.clients, e.mark, e.clock, e.connections, e.routes, e.webhooks, e.deliveries,
 	} {
 		check(ctx)
 	}

@@ -204,8 +204,9 @@ func TestWhatIsWrongIsFound(t *testing.T) {
 			change(t, p, `insert into webhook_delivery (webhook_id, seq, tenant, message_id, n, state, fence, failures, next_at, done_at, status, problem)
 				values (x'01', 1, 4077, x'02', 1, 4, 0, 9, 0, 0, 500, ''), (x'01', 2, 1, x'02', 1, 3, 0, 0, 0, 1, 200, '')`)
 		}, "webhooks", doctor.Warn, "dead letters: 1, of tenants: shop 1"},
-		"no mark":      {func(t *testing.T, p *patient) { must(t, os.Remove(data(p)+".mark")) }, "mark", doctor.Warn, "there is no mark"},
-		"damaged mark": {func(t *testing.T, p *patient) { must(t, os.WriteFile(data(p)+".mark", []byte("x"), 0o600)) }, "mark", doctor.Fail, "is damaged"},
+		"client without a key": {clientOfNoKey, "clients", doctor.Warn, "listen.clients.shop.key is the id of no key that there is"},
+		"no mark":              {func(t *testing.T, p *patient) { must(t, os.Remove(data(p)+".mark")) }, "mark", doctor.Warn, "there is no mark"},
+		"damaged mark":         {func(t *testing.T, p *patient) { must(t, os.WriteFile(data(p)+".mark", []byte("x"), 0o600)) }, "mark", doctor.Fail, "is damaged"},
 		"mark inside": {func(t *testing.T, p *patient) {
 			must(t, os.Rename(data(p)+".mark", data(p, "m.mark")))
 			p.o.Sources.Flags.Mark = data(p, "m.mark")
@@ -239,6 +240,13 @@ func deadRoute(t *testing.T, p *patient) {
 	change(t, p, `insert into connection_setting (connection, settings, enabled, removed, version, changed_at, changed_by) values
 		(71, '{"kind":"simulator"}', 0, 0, 1, 0, ''), (72, '{"kind":"smpp","address":"127.0.0.1:1"}', 1, 0, 1, 0, '')`)
 	change(t, p, `insert into route (position, purpose, tenant, prefix, sender, uses) values (0, 'alert', 0, '', '', '["idle","gone"]'), (1, '', 0, '', '', '["extra"]')`)
+}
+
+// clientOfNoKey has a certificate that stands for a key that was never made.
+func clientOfNoKey(t *testing.T, p *patient) {
+	ca := certstest.NewAuthority(t)
+	leaf := ca.Sign("sms.example.com", 90*24*time.Hour)
+	p.file = "listen: {tls: {cert: 'file:" + leaf.Cert + "', key: 'file:" + leaf.Key + "', client_ca: 'file:" + ca.File + "'}, clients: {shop: {name: shop.example.com, key: abcdefghij}}}\n"
 }
 
 // inUse is an address where somebody listens who is no gateway, and answers nothing.

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -153,6 +155,18 @@ func (e *examination) behindMark(last time.Time) {
 	const slack = 10 * time.Second
 	if last.Sub(e.Now()) > slack {
 		e.say("clock", Fail, "set the clock, and keep it by NTP", "this machine's clock is %s before the last commit of its node", last.Sub(e.Now()).Round(time.Second))
+	}
+}
+
+// clients looks for certificates that stand for a key that does not work.
+func (e *examination) clients(context.Context) {
+	if e.store == nil || e.store.Keys == nil {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.cfg.Listen.Clients)) {
+		if !e.store.Keys[e.cfg.Listen.Clients[name].Key] {
+			e.say("clients", Warn, "write the id of a key that works, as  einmal key list  shows it", "listen.clients.%s.key is the id of no key that there is, or of one that is revoked: its certificate is refused", name)
+		}
 	}
 }
 

@@ -26,6 +26,7 @@ type Inspection struct {
 	// connections to which each rule of it leads.
 	Administered []AdministeredConnection
 	Routes       [][]string
+	Keys         map[string]bool // the ids of API keys that were not revoked
 	// LogLeft: the log of a gateway that was killed lies beside the file, and what is in it is not seen (SQLite).
 	LogLeft bool
 	// Of a server (PostgreSQL).
@@ -70,7 +71,7 @@ func (i *Inspection) Inspect(ctx context.Context, db *sql.DB, files fs.FS) error
 	if err := errors.Join(rows.Err(), rows.Close()); err != nil || i.Schema < administered {
 		return err
 	}
-	return errors.Join(i.dead(ctx, db), i.connections(ctx, db), i.routes(ctx, db))
+	return errors.Join(i.dead(ctx, db), i.connections(ctx, db), i.routes(ctx, db), i.keys(ctx, db))
 }
 
 func (i *Inspection) dead(ctx context.Context, db *sql.DB) error {
@@ -100,6 +101,16 @@ func (i *Inspection) routes(ctx context.Context, db *sql.DB) error {
 		}
 		i.Routes = append(i.Routes, nil)
 		return json.Unmarshal(uses, &i.Routes[len(i.Routes)-1])
+	})
+}
+
+func (i *Inspection) keys(ctx context.Context, db *sql.DB) error {
+	i.Keys = map[string]bool{}
+	return each(ctx, db, "select id from api_key where revoked_at = 0", func(rows *sql.Rows) error {
+		var id string
+		err := rows.Scan(&id)
+		i.Keys[id] = true
+		return err
 	})
 }
 
