@@ -2,6 +2,7 @@ package torture_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/hex"
 	"encoding/json"
@@ -139,7 +140,9 @@ const tellingLease = 50 * time.Second
 func TestTellingSurvivesKills(t *testing.T) {
 	onEveryStore(t, func(w *world) {
 		w.telling = true
-		// Gateways that live for a moment send little: what has heaped up must not wait for connections that break or slow down.
+		// Gateways that live for a moment send little: what has heaped up must not wait for connections that break (12, 13) or
+		// slow down (03). With those in the load 33 kills on either store tell everything as well; after a hundred the heap may
+		// outlast the time to settle, and what still moves when the last gateway stops is neither told nor given up.
 		w.load.endings = []string{"00", "00", "00", "01", "02", "06", "08", "11"}
 		p := w.startWith("node", "", haste)
 		l := w.listen()
@@ -182,7 +185,7 @@ func (w *world) toldBy(l *listener, nodes ...*process) {
 	w.operator.leave()
 	w.load.repeat()
 	w.settle()
-	w.settleBy(func() string { return w.untold(l) })
+	w.settleBy(func() string { return cmp.Or(w.untold(l), w.owed()) }) // what still moves is an event that is to be told
 	for _, p := range nodes {
 		w.stop(p)
 	}
