@@ -35,6 +35,7 @@ type Store struct {
 	next     referenceCounter
 	commits  commits
 	marks    *markKeeper // nil: Watch was not called
+	stuck    stuckWallets
 	closing  func() error
 }
 

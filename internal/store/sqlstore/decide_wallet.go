@@ -3,7 +3,6 @@ package sqlstore
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/einmal/einmal/internal/domain/intent"
 	"github.com/einmal/einmal/internal/domain/wallet"
@@ -77,7 +76,7 @@ func (d *deciding) charge(ctx context.Context) error {
 	}
 	err := d.t.moveWallets(ctx, held)
 	if d.locked && errors.Is(err, errWalletMoved) {
-		return fmt.Errorf("charge a locked wallet: %v", err) // a defect: made again it would end the same way
+		return errors.New("a locked wallet cannot bear what was allowed") // a defect: made again it would end the same way
 	}
 	return err
 }

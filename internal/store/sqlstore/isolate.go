@@ -118,7 +118,8 @@ func (s *Store) persist(ctx context.Context, again bool, fn func(t *tx, again bo
 			}
 			continue
 		}
-		if errors.Is(err, errWalletMoved) { // made again with the wallets locked, it cannot be outrun
+		// Made again with the wallets locked, it cannot be outrun; and without what is put aside, not be held up.
+		if errors.Is(err, errWalletMoved) || errors.Is(err, errWalletsHeld) {
 			continue
 		}
 		class := s.d.Classify(err)

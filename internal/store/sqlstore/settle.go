@@ -18,16 +18,11 @@ import (
 
 // Settle implements store.Settler: outcomes, receipts, ends of times and wishes go one way, so that they meet.
 func (s *Store) Settle(ctx context.Context, news []store.News, rules store.Rules) ([]store.Settled, error) {
-	out := make([]store.Settled, len(news))
+	a := s.newApart(news, rules)
 	err := s.isolate(ctx, len(news), func(t *tx, lo, hi int, _ bool) error {
-		z := newSettling(t, rules, news[lo:hi])
-		if err := z.run(t.ctx); err != nil {
-			return err
-		}
-		copy(out[lo:hi], z.out)
-		return nil
-	}, func(i int, err error) { out[i] = store.Settled{Err: err} })
-	return out, err
+		return a.run(t, lo, hi, func(*settling) error { return nil })
+	}, func(i int, err error) { a.out[i] = store.Settled{Err: err} })
+	return a.out, err
 }
 
 // settling is one transaction of Settle. Its steps lock in the order that package store documents.
@@ -39,6 +34,8 @@ type settling struct {
 	news  []store.News // the given ones, then receipts that waited for one of their ids
 	given int
 	out   []store.Settled
+	later []*store.News // of the same batch, put aside
+	wary  bool          // no wallet is waited for, see apart
 
 	records map[recordKey]*record // external-id records, locked
 	cases   map[ident.Message]*caseRow
@@ -68,11 +65,17 @@ type settling struct {
 }
 
 func newSettling(t *tx, rules store.Rules, news []store.News) *settling {
-	return &settling{
-		t: t, rules: rules, news: news[:len(news):len(news)], given: len(news), out: make([]store.Settled, len(news)),
+	z := &settling{
+		t: t, rules: rules,
 		records: map[recordKey]*record{}, cases: map[ident.Message]*caseRow{}, owners: map[intent.Key][16]byte{},
 		excepted: map[ident.Receipt]ident.Exception{}, held: map[ident.Exception]*exception.Exception{}, applied: map[ident.Receipt]bool{},
 	}
+	z.take(news)
+	return z
+}
+
+func (z *settling) take(news []store.News) {
+	z.news, z.given, z.out = news[:len(news):len(news)], len(news), make([]store.Settled, len(news))
 }
 
 func (z *settling) run(ctx context.Context) (err error) {

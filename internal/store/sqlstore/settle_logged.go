@@ -10,24 +10,22 @@ import (
 )
 
 // SettleLogged implements store.ReceiptLog. Nothing is halved here: where one of the batch breaks it, nothing is done,
-// and the receipts are stored by themselves.
+// and the receipts are stored by themselves. Those that a held wallet puts aside are on the list of work.
 func (s *Store) SettleLogged(ctx context.Context, logged []*store.LoggedReceipt, news []store.News, rules store.Rules) ([]store.Settled, error) {
-	var out []store.Settled
+	a := s.newApart(news, rules)
 	err := s.once(ctx, func(t *tx) error {
 		now, err := t.now(t.ctx)
 		if err != nil {
 			return err
 		}
-		z := newSettling(t, rules, news)
-		if z.fresh, err = t.appendReceipts(t.ctx, logged, now); err != nil {
+		return a.run(t, 0, len(news), func(z *settling) (err error) {
+			if z.fresh, err = t.appendReceipts(t.ctx, logged, now); err == nil {
+				chaos.At(chaos.ReceiptWritten)
+			}
 			return err
-		}
-		chaos.At(chaos.ReceiptWritten)
-		err = z.run(t.ctx)
-		out = z.out
-		return err
+		})
 	})
-	return out, err
+	return a.out, err
 }
 
 var (
@@ -69,11 +67,16 @@ func (z *settling) writeIntake(ctx context.Context) error {
 	return nil
 }
 
-// unsettled are the new receipts that got an error instead of an effect.
+// unsettled are the new receipts that got an error instead of an effect, or were put aside.
 func (z *settling) unsettled() *rows {
 	r := &rows{}
 	for i, n := range z.news[:z.given] {
 		if n.Kind == evidence.Receipt && z.fresh[n.Receipt.ID] && z.out[i].Err != nil {
+			r.add(n.Receipt.ID)
+		}
+	}
+	for _, n := range z.later {
+		if n.Kind == evidence.Receipt && z.fresh[n.Receipt.ID] {
 			r.add(n.Receipt.ID)
 		}
 	}

@@ -3,8 +3,10 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/einmal/einmal/internal/domain/wallet"
 	"github.com/einmal/einmal/internal/ground/chaos"
@@ -34,8 +36,11 @@ func (z *settling) settleCharges(ctx context.Context) error {
 	if err != nil || len(moved) == 0 {
 		return err
 	}
-	if err := z.findPayers(ctx, moved); err != nil {
+	if err := z.askWallets(ctx, payersOf(moved)); err != nil {
 		return err
+	}
+	if err := z.findPayers(ctx, moved); err != nil {
+		return z.waited(err)
 	}
 	fresh, changed, sums := []charge{}, &rows{}, moves{}
 	for _, c := range moved {
@@ -58,11 +63,23 @@ func (z *settling) settleCharges(ctx context.Context) error {
 	if err := z.t.insertCharges(ctx, fresh, z.now); err != nil {
 		return err
 	}
-	if err := z.t.moveWallets(ctx, sums); err != nil {
-		return fmt.Errorf("settle charges: %v", err) // a defect: what takes something was looked at under the lock
+	if err := z.t.moveWallets(ctx, sums); errors.Is(err, errWalletMoved) {
+		return errors.New("settle charges: a wallet that was looked at under its lock cannot bear them") // a defect
+	} else if err != nil {
+		return z.waited(err)
 	}
 	chaos.At(chaos.WalletSettled)
 	return nil
+}
+
+// payersOf lists the tenants whose wallets may have to be locked, in their order.
+func payersOf(moved []chargeMove) []ident.Partition {
+	var all []ident.Partition
+	for _, c := range moved {
+		all = append(all, c.tenant)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // chargeMoves compares where charges are with where their messages want them, for messages of which that has changed.

@@ -185,6 +185,7 @@ var moneyTests = map[string]func(*testing.T, Harness){
 	"WalletFloor":      testWalletFloor,
 	"WalletSpends":     testWalletSpends,
 	"WalletLostCommit": testWalletLostCommit,
+	"WalletHeld":       testWalletHeld,
 	"WalletLostSettle": testWalletLostSettle,
 	"WalletHot":        testWalletHot,
 	"WalletLinear":     testWalletLinearizable,
