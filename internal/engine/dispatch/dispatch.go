@@ -100,10 +100,11 @@ type Dispatcher struct {
 
 	claims   *pile[claim]      // claimed, no attempt yet
 	outcomes *pile[store.News] // reported, not committed yet
+	stuck    *pile[store.News] // the store could not take them by themselves, because of a lock, say
 
 	reserved  load         // claimed and not submitted yet: room at the provider that is taken
 	flying    load         // submitted and not answered yet
-	unsettled atomic.Int64 // in outcomes, or in a transaction
+	unsettled atomic.Int64 // in outcomes, in a transaction, or stuck
 
 	wake     chan struct{} // a decision was committed
 	room     chan struct{} // something that keeps claims from running has changed
@@ -113,7 +114,7 @@ type Dispatcher struct {
 	cancel   context.CancelFunc
 	endSlots context.CancelFunc // ends their keeping alone
 
-	claiming, openers, settlers, renewer sync.WaitGroup
+	claiming, openers, settlers, retrier, renewer sync.WaitGroup
 
 	firstBackoff time.Duration
 }
@@ -127,6 +128,7 @@ func New(cfg Config) *Dispatcher {
 		pause:    pause{first: cfg.Pause, next: cfg.Pause},
 		claims:   newPile(func(c claim) bool { return urgent(c.Claimed) }),
 		outcomes: newPile(func(store.News) bool { return false }),
+		stuck:    newPile(func(store.News) bool { return false }),
 		wake:     make(chan struct{}, 1),
 		room:     make(chan struct{}, 1),
 		landed:   make(chan struct{}, 1),
@@ -160,10 +162,12 @@ func (d *Dispatcher) Start(ctx context.Context) {
 	context.AfterFunc(ctx, func() {
 		d.claims.abandon()
 		d.outcomes.abandon()
+		d.stuck.abandon()
 	})
 	var slots context.Context
 	slots, d.endSlots = context.WithCancel(ctx)
 	d.renewer.Go(func() { d.keepSlots(slots) })
+	d.retrier.Go(func() { d.stuckLoop(ctx) })
 	d.claiming.Go(func() { d.claimLoop(ctx) })
 	for range stages {
 		d.openers.Go(func() { d.openLoop(ctx) })
@@ -195,6 +199,8 @@ func (d *Dispatcher) Stop(ctx context.Context) error {
 	d.awaitLanding(ctx)
 	d.outcomes.close()
 	d.settlers.Wait()
+	d.stuck.close()
+	d.retrier.Wait()
 	return errors.Join(err, ctx.Err())
 }
 

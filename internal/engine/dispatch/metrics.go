@@ -13,11 +13,11 @@ import (
 
 // Metrics are the counters of all dispatchers and of the sweeper of a node.
 type Metrics struct {
-	claimed, returned, late, dropped, pauses, slowed *prometheus.CounterVec // by connection
-	stopped, binds                                   *prometheus.GaugeVec
-	outcomes                                         *prometheus.CounterVec
-	swept                                            *prometheus.CounterVec
-	orphans                                          prometheus.Counter
+	claimed, returned, late, stuck, pauses, slowed *prometheus.CounterVec // by connection
+	stopped, binds                                 *prometheus.GaugeVec
+	outcomes                                       *prometheus.CounterVec
+	swept                                          *prometheus.CounterVec
+	orphans                                        prometheus.Counter
 }
 
 // NewMetrics makes and registers them.
@@ -26,7 +26,7 @@ func NewMetrics(m *telemetry.Metrics) *Metrics {
 		claimed:  m.Counter("claimed_total", "Messages that a node has claimed.", "connection"),
 		returned: m.Counter("returned_total", "Claimed messages that were given back without an attempt.", "connection"),
 		late:     m.Counter("late_claims_total", "Claimed messages that came too late for an attempt. Many mean that the store is slow.", "connection"),
-		dropped:  m.Counter("outcomes_dropped_total", "Outcomes that the store could not take. Any is a defect.", "connection"),
+		stuck:    m.Counter("outcomes_stuck_total", "Tries at which the store could not take an outcome by itself. It is kept, and tried again.", "connection"),
 		pauses:   m.Counter("connection_pauses_total", "Pauses of a connection that its provider refuses as a whole.", "connection"),
 		slowed:   m.Counter("slow_downs_total", "Answers by which a provider asked for a lower rate.", "connection"),
 		stopped:  m.Gauge("stopped_flows", "Flows with work that an emergency stop holds, of those that the last claim looked at.", "connection"),

@@ -37,6 +37,14 @@ func (p *pile[T]) put(items ...T) bool {
 	return true
 }
 
+// putBack returns what was taken to the end of the pile, also of one that is closed.
+func (p *pile[T]) putBack(items []T) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.items = append(p.items, items...)
+	p.more.Signal()
+}
+
 // take waits for items and returns at most n of them, the oldest first: of those that go first if there are any,
 // else of the others. After close it empties the pile and then reports false.
 func (p *pile[T]) take(n int) ([]T, bool) {

@@ -12,9 +12,6 @@ import (
 
 const (
 	firstBackoff = 50 * time.Millisecond // doubled at each try, up to forty times as long
-	// maxDefects is how often an outcome is tried that the store calls a defect: for about ten seconds. Dropping
-	// it makes its message unknown, which is true; holding it for ever would stop the connection.
-	maxDefects = 10
 )
 
 func (d *Dispatcher) settleLoop(ctx context.Context) {
@@ -23,60 +20,81 @@ func (d *Dispatcher) settleLoop(ctx context.Context) {
 		if !ok {
 			return
 		}
-		d.settle(ctx, batch)
-		d.unsettled.Add(-int64(len(batch)))
-		signal(d.room)
+		stuck := d.settle(ctx, batch)
+		d.noteSettled(len(batch) - len(stuck))
+		d.stuck.put(stuck...)
 	}
 }
 
-// settle commits a batch. A store that cannot be reached is asked until it can: what a provider has answered is
-// known to this process alone.
-func (d *Dispatcher) settle(ctx context.Context, news []store.News) {
-	for try := 0; len(news) > 0; try++ {
-		if try > 0 && !sleep(ctx, backoff(d.firstBackoff, try)) {
+// stuckLoop tries again what is stuck, one batch in a round and a pause between two, so that it holds up nobody: those
+// whose lock is gone leave, and the others go to the end of the line. Nothing is given up while the process lives, also
+// not what the store calls a defect: what a provider has answered is known to this process alone. What is kept counts as
+// unsettled, and beyond maxUnsettled nothing more is claimed.
+func (d *Dispatcher) stuckLoop(ctx context.Context) {
+	for try := 1; ; try++ {
+		batch, ok := d.stuck.take(maxBatch)
+		if !ok || !sleep(ctx, backoff(d.firstBackoff, try)) {
 			return
+		}
+		again := d.settle(ctx, batch)
+		d.noteSettled(len(batch) - len(again))
+		if len(again) < len(batch) {
+			try = 0
+		}
+		d.stuck.putBack(again)
+	}
+}
+
+func (d *Dispatcher) noteSettled(n int) {
+	d.unsettled.Add(-int64(n))
+	signal(d.room)
+}
+
+// settle commits a batch, and returns what is stuck by itself. A store that cannot be reached is asked until it can.
+func (d *Dispatcher) settle(ctx context.Context, news []store.News) (stuck []store.News) {
+	for try := 0; ; try++ {
+		if try > 0 && !sleep(ctx, backoff(d.firstBackoff, try)) {
+			return nil
 		}
 		asked := time.Now()
 		settled, err := d.cfg.Store.Settle(ctx, news, d.cfg.Rules)
 		switch {
 		case err == nil:
 			d.rested(news, settled, asked)
-			news = d.settled(ctx, news, settled, try)
+			return d.settled(ctx, news, settled)
 		case retryable(err):
 			d.logError(ctx, "outcomes could not be stored; they are kept and tried again", err, "count", len(news))
 		case len(news) > 1:
-			d.settleEach(ctx, news)
-			return
-		case try+1 >= maxDefects:
-			d.drop(ctx, news[0], err)
-			return
+			return d.settleEach(ctx, news)
+		default:
+			d.keep(ctx, news, err)
+			return news
 		}
 	}
 }
 
 // settleEach finds the one that the store cannot take, so that it does not hold up the others.
-func (d *Dispatcher) settleEach(ctx context.Context, news []store.News) {
+func (d *Dispatcher) settleEach(ctx context.Context, news []store.News) (stuck []store.News) {
 	for i := range news {
-		d.settle(ctx, news[i:i+1])
+		stuck = append(stuck, d.settle(ctx, news[i:i+1])...)
 	}
+	return stuck
 }
 
 // settled looks at what became of each and returns those that have to be tried again.
-func (d *Dispatcher) settled(ctx context.Context, news []store.News, settled []store.Settled, try int) (again []store.News) {
+func (d *Dispatcher) settled(ctx context.Context, news []store.News, settled []store.Settled) (again []store.News) {
 	chaos.At(chaos.OutcomeCommitted)
+	var why error
 	for i, s := range settled {
 		switch {
 		case s.Err == nil:
-		case retryable(s.Err):
-			again = append(again, news[i])
-		case fault.CodeOf(s.Err) != fault.Internal:
-			d.refused(news[i], s.Err)
-		case try+1 < maxDefects:
-			again = append(again, news[i])
+		case retryable(s.Err) || fault.CodeOf(s.Err) == fault.Internal:
+			again, why = append(again, news[i]), s.Err
 		default:
-			d.drop(ctx, news[i], s.Err)
+			d.refused(news[i], s.Err)
 		}
 	}
+	d.keep(ctx, again, why)
 	if d.cfg.Committed != nil && len(again) < len(news) {
 		d.cfg.Committed()
 	}
@@ -91,10 +109,14 @@ func (d *Dispatcher) refused(n store.News, err error) {
 	}
 }
 
-func (d *Dispatcher) drop(ctx context.Context, n store.News, err error) {
-	d.cfg.Metrics.dropped.WithLabelValues(d.cfg.Connection.Name).Inc()
-	d.logError(ctx, "an outcome cannot be stored and is given up; its message becomes unknown when its time to answer is over", err,
-		"message", n.Message.String())
+// keep says that answers could not be stored.
+func (d *Dispatcher) keep(ctx context.Context, stuck []store.News, err error) {
+	if len(stuck) == 0 {
+		return
+	}
+	d.cfg.Metrics.stuck.WithLabelValues(d.cfg.Connection.Name).Add(float64(len(stuck)))
+	d.logError(ctx, "outcomes could not be stored by themselves; they are kept and tried again as long as this process lives", err,
+		"count", len(stuck), "message", stuck[0].Message.String())
 }
 
 // retryable reports whether the same thing may be taken at another time.

@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -43,21 +44,47 @@ func TestAStoreThatIsAwayLosesNoOutcome(t *testing.T) {
 	s.awaitState(t, message.Accepted, all...)
 }
 
-// An outcome that the store calls a defect does not take the others of its batch with it, and is given up in
-// the end: its message becomes unknown, which is true.
-func TestAPoisonedOutcomeStandsAlone(t *testing.T) {
-	s, p := newMemory(), newCarrier(50)
-	d := New(config(s, p))
-	good, bad := s.put(16), s.put(16)
-	s.Claim(t.Context(), store.ClaimSpec{Room: flow.Room{All: 2, Lower: 2}, Lease: time.Minute})
-	spoiled := &spoiler{memory: s, bad: bad}
-	d.cfg.Store = spoiled
-	d.firstBackoff = time.Microsecond
-	d.settle(t.Context(), []store.News{returned(bad), returned(good)})
-	s.awaitState(t, message.Pending, good)
-	s.awaitState(t, message.Sending, bad)
-	if spoiled.tries != maxDefects+1 {
-		t.Errorf("it was tried %d times, want once in company and %d times alone", spoiled.tries, maxDefects)
+// An outcome that the store calls a defect, or cannot take because of a lock, does not take the others of its batch with
+// it, nor those that come later: however often it is tried it is kept, and it is stored when that can be.
+//
+// covers: I10
+func TestAStuckOutcomeHoldsUpNobody(t *testing.T) {
+	for name, why := range map[string]*spoiler{
+		"defect": {whole: fault.New(fault.Internal, "a defect")}, "its own defect": {own: fault.New(fault.Internal, "a defect")},
+		"lock": {own: fault.New(fault.Unavailable, "locked")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newMemory()
+			d := New(config(s, newCarrier(50)))
+			good, bad, later := s.put(16), s.put(16), s.put(16)
+			s.Claim(t.Context(), store.ClaimSpec{Room: flow.Room{All: 3, Lower: 3}, Lease: time.Minute})
+			why.memory, why.bad, why.until = s, bad, make(chan struct{})
+			d.cfg.Store, d.firstBackoff = why, time.Microsecond
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			d.retrier.Go(func() { d.stuckLoop(ctx) })
+			d.settlers.Go(func() { d.settleLoop(ctx) })
+			d.owe(returned(bad))
+			d.owe(returned(good))
+			s.awaitState(t, message.Pending, good)
+			for why.tries.Load() < 20 { // more often than anything was ever tried before it was given up
+				time.Sleep(time.Microsecond)
+			}
+			d.owe(returned(later))
+			s.awaitState(t, message.Pending, later)
+			if d.unsettled.Load() == 0 {
+				t.Error("what is kept does not count as unsettled")
+			}
+			close(why.until)
+			s.awaitState(t, message.Pending, bad)
+			d.outcomes.close()
+			d.settlers.Wait()
+			d.stuck.close()
+			d.retrier.Wait()
+			if n := d.unsettled.Load(); n != 0 {
+				t.Errorf("%d are unsettled in the end", n)
+			}
+		})
 	}
 }
 
@@ -65,21 +92,31 @@ func returned(m ident.Message) store.News {
 	return store.News{Evidence: evidence.Evidence{Kind: evidence.Returned, Message: m, Fence: 1}}
 }
 
-// spoiler cannot settle one message.
+// spoiler cannot settle one message until it is told to: with an error of the whole batch, or of that message's own.
 type spoiler struct {
 	*memory
-	bad   ident.Message
-	tries int
+	bad        ident.Message
+	whole, own error
+	until      chan struct{}
+	tries      atomic.Int64
 }
 
 func (s *spoiler) Settle(ctx context.Context, news []store.News, r store.Rules) ([]store.Settled, error) {
-	for _, n := range news {
-		if n.Message == s.bad {
-			s.tries++
-			return nil, fault.New(fault.Internal, "a defect")
-		}
+	i := slices.IndexFunc(news, func(n store.News) bool { return n.Message == s.bad })
+	select {
+	case <-s.until:
+		i = -1
+	default:
 	}
-	return s.memory.Settle(ctx, news, r)
+	if i < 0 {
+		return s.memory.Settle(ctx, news, r)
+	}
+	s.tries.Add(1)
+	if s.whole != nil {
+		return nil, s.whole
+	}
+	settled, err := s.memory.Settle(ctx, slices.Delete(slices.Clone(news), i, i+1), r)
+	return slices.Insert(settled, i, store.Settled{Err: s.own}), err
 }
 
 // An item that is stuck alone is tried again alone.
@@ -87,7 +124,7 @@ func TestAStuckItemIsTriedAgain(t *testing.T) {
 	s, p := newMemory(), newCarrier(50)
 	d := New(config(s, p))
 	news := []store.News{returned(s.put(16)), returned(s.put(16))}
-	again := d.settled(t.Context(), news, []store.Settled{{}, {Err: fault.New(fault.InProgress, "locked")}}, 0)
+	again := d.settled(t.Context(), news, []store.Settled{{}, {Err: fault.New(fault.InProgress, "locked")}})
 	if len(again) != 1 || again[0].Message != news[1].Message {
 		t.Errorf("%d are tried again, want the second one", len(again))
 	}
@@ -301,11 +338,11 @@ func TestCommittedIsCalledAfterOutcomes(t *testing.T) {
 	var calls atomic.Int64
 	cfg.Committed = func() { calls.Add(1) }
 	d := New(cfg)
-	d.settled(t.Context(), []store.News{{}}, []store.Settled{{Err: away}}, 0)
+	d.settled(t.Context(), []store.News{{}}, []store.Settled{{Err: away}})
 	if calls.Load() != 0 {
 		t.Error("it was called though nothing was committed")
 	}
-	d.settled(t.Context(), []store.News{{}}, []store.Settled{{}}, 0)
+	d.settled(t.Context(), []store.News{{}}, []store.Settled{{}})
 	if calls.Load() != 1 {
 		t.Errorf("it was called %d times, want once", calls.Load())
 	}
