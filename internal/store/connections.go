@@ -40,10 +40,12 @@ var ErrOtherVersion = fault.New(fault.State, "it was changed meanwhile, and is o
 type Connections interface {
 	// PutConnection stores a connection under the number that EnsureConnection gave its name. c.Version is the one that
 	// was seen, 0 of a new one; c.At is the store's. It returns what is stored. ErrOtherVersion: nothing has changed.
+	// fault.State: it would be removed, and the stored routes lead to it.
 	PutConnection(ctx context.Context, c ConnectionSetting) (ConnectionSetting, error)
 	// ConnectionSettings lists all of them by their numbers, with those that were removed.
 	ConnectionSettings(ctx context.Context) ([]ConnectionSetting, error)
-	// PutRoutes replaces the list. l.Version is the one that was seen. ErrOtherVersion: nothing has changed.
+	// PutRoutes replaces the list. l.Version is the one that was seen. ErrOtherVersion: nothing has changed. fault.State:
+	// they lead to a connection that was removed.
 	PutRoutes(ctx context.Context, l RouteList) (RouteList, error)
 	// Routes is the list; version 0: nobody has written one.
 	Routes(ctx context.Context) (RouteList, error)

@@ -11,7 +11,8 @@
 // its registers, and from there on only makes rows of its own.)
 //
 // Whoever changes policy_head waits for all who share it, and locks nothing else. What is administered is changed under
-// the lock of its tenant's row, then of a leased number's, with the control count last; no flow locks these.
+// the lock of its tenant's row, then of a leased number's, or of the head of the routes and then a connection's, with the
+// control count last; no flow locks these.
 //
 // Who claims deliveries to webhooks or notes their results locks these, by (webhook, sequence), and nothing else.
 //

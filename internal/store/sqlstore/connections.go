@@ -5,9 +5,11 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/einmal/einmal/internal/domain/route"
 	"github.com/einmal/einmal/internal/ground/clock"
+	"github.com/einmal/einmal/internal/ground/fault"
 	"github.com/einmal/einmal/internal/store"
 )
 
@@ -22,6 +24,8 @@ var (
 
 	changeRoutes = define(`update route_head set version = version + 1, changed_at = {2}, changed_by = {3} where id = 1 and version = {1}`)
 	readRoutes   = define(`select version, changed_at, changed_by from route_head where id = 1`)
+	lockRoutes   = define(`select version from route_head where id = 1 {update}`)
+	readRemoved  = define(`select connection.name from connection_setting k join connection on connection.id = k.connection where k.removed = 1`)
 	dropRules    = define(`delete from route where position >= 0`)
 	addRules     = define(`insert into route (position, purpose, tenant, prefix, sender, uses)
 		select * from {rows position int, purpose text, tenant int, prefix text, sender text, uses text}`)
@@ -31,6 +35,9 @@ var (
 // PutConnection implements store.Connections.
 func (s *Store) PutConnection(ctx context.Context, c store.ConnectionSetting) (store.ConnectionSetting, error) {
 	made, err := s.change(ctx, c.Changed, func(t *tx, now clock.Micros) (int64, error) {
+		if err := t.unrouted(c); err != nil {
+			return 0, err
+		}
 		args := []any{c.ID, c.Settings, c.Enabled, c.Removed, now, c.By}
 		if c.Version == 0 {
 			return t.exec(t.ctx, addSetting, nil, args...)
@@ -39,6 +46,59 @@ func (s *Store) PutConnection(ctx context.Context, c store.ConnectionSetting) (s
 	}, readSetting, c.ID)
 	c.Changed = made
 	return c, err
+}
+
+// unrouted refuses to remove a connection to which routes lead. It locks the head of the routes, as who replaces them does:
+// of a removal and of routes that use what is removed, the second one sees the first.
+func (t *tx) unrouted(c store.ConnectionSetting) error {
+	if !c.Removed {
+		return nil
+	}
+	var version int64
+	if err := t.row(t.ctx, lockRoutes, nil, scan1(&version)); err != nil {
+		return err
+	}
+	routed := false
+	err := t.query(t.ctx, readRules, nil, func(res *sql.Rows) error {
+		r, err := scanRule(res)
+		routed = routed || slices.Contains(r.Use, c.Name)
+		return err
+	})
+	if err == nil && routed {
+		err = fault.New(fault.State, "one of the routes leads to %s: take it out of them first, or disable the connection", c.Name)
+	}
+	return err
+}
+
+// routable refuses routes that lead to a connection that was removed meanwhile. The head is locked.
+func (t *tx) routable(all []route.Rule) error {
+	used := map[string]bool{}
+	for _, r := range all {
+		for _, name := range r.Use {
+			used[name] = true
+		}
+	}
+	var gone string
+	err := t.query(t.ctx, readRemoved, nil, func(res *sql.Rows) error {
+		var name string
+		err := res.Scan(&name)
+		if used[name] {
+			gone = name
+		}
+		return err
+	})
+	if err == nil && gone != "" {
+		err = fault.New(fault.State, "the connection %s was removed meanwhile: take it out of the routes", gone)
+	}
+	return err
+}
+
+func scanRule(res *sql.Rows) (r route.Rule, err error) {
+	var uses []byte
+	if err = res.Scan(&r.Purpose, &r.Tenant, &r.Prefix, &r.Sender, &uses); err != nil {
+		return r, err
+	}
+	return r, json.Unmarshal(uses, &r.Use)
 }
 
 // change makes a change that touches one row where the version is the one that was seen, and none otherwise. Where the
@@ -98,6 +158,9 @@ func (s *Store) PutRoutes(ctx context.Context, l store.RouteList) (store.RouteLi
 		if err != nil || n == 0 {
 			return n, err
 		}
+		if err := t.routable(l.Rules); err != nil {
+			return n, err
+		}
 		if _, err := t.exec(t.ctx, dropRules, nil); err != nil {
 			return n, err
 		}
@@ -144,13 +207,9 @@ func (s *Store) routes(ctx context.Context) (l store.RouteList, err error) {
 		return l, err
 	}
 	err = s.read().query(ctx, readRules, nil, func(res *sql.Rows) error {
-		var r route.Rule
-		var uses []byte
-		if err := res.Scan(&r.Purpose, &r.Tenant, &r.Prefix, &r.Sender, &uses); err != nil {
-			return err
-		}
+		r, err := scanRule(res)
 		l.Rules = append(l.Rules, r)
-		return json.Unmarshal(uses, &l.Rules[len(l.Rules)-1].Use)
+		return err
 	})
 	return l, err
 }

@@ -47,6 +47,10 @@ func scanWebhook(res *sql.Rows, before ...any) (store.Webhook, error) {
 // PutWebhook implements store.Webhooks.
 func (s *Store) PutWebhook(ctx context.Context, w store.Webhook, most int) (store.Webhook, error) {
 	err := s.once(ctx, func(t *tx) error {
+		// Under the tenant's lock: of two that are made at once the second one counts the first.
+		if _, err := one(t.ctx, t, lockTenant, scanTenant, w.Tenant); err != nil {
+			return absent("tenant", err)
+		}
 		var n int
 		if err := t.row(t.ctx, countWebhooks, nil, scan1(&n), w.Tenant, w.ID); err != nil {
 			return err

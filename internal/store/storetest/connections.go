@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/einmal/einmal/internal/domain/route"
+	"github.com/einmal/einmal/internal/ground/fault"
 	"github.com/einmal/einmal/internal/store"
 )
 
@@ -113,5 +114,33 @@ func testRoutes(t *testing.T, h Harness) {
 	}
 	if got, err := s.Routes(ctx); err != nil || len(got.Rules) != 0 || got.Version != 3 {
 		t.Errorf("emptied, and read as %+v: %v", got, err)
+	}
+}
+
+// Of a removal and of routes that lead to what is removed, one wins, whichever node each is made on: no route leads to
+// nothing.
+//
+// covers: X5
+func testRoutedRemoval(t *testing.T, h Harness) {
+	ctx, s := context.Background(), h.Open(t)
+	for round := range 20 {
+		c := store.ConnectionSetting{Name: fmt.Sprint("cx", round), Settings: "{}", Enabled: true, Changed: store.Changed{By: "ann"}}
+		var err error
+		c.ID, _, err = s.EnsureConnection(ctx, c.Name, "")
+		must(t, err)
+		c, err = s.PutConnection(ctx, c)
+		must(t, err)
+		c.Enabled, c.Removed = false, true
+		before, err := s.Routes(ctx)
+		must(t, err)
+		routes := store.RouteList{Rules: []route.Rule{{Use: []string{c.Name}}}, Changed: store.Changed{Version: before.Version, By: "bob"}}
+		var removed, routed error
+		var wg sync.WaitGroup
+		wg.Go(func() { _, removed = s.PutConnection(ctx, c) })
+		wg.Go(func() { _, routed = s.PutRoutes(ctx, routes) })
+		wg.Wait()
+		if (removed == nil) == (routed == nil) || fault.CodeOf(errors.Join(removed, routed)) != fault.State {
+			t.Fatalf("round %d: removed %v, routed %v", round, removed, routed)
+		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 
 // administrationTests are those of what is administered while nodes run.
 var administrationTests = map[string]func(*testing.T, Harness){
+	"RoutedRemoval":    testRoutedRemoval,
 	"Keys":             testKeys,
 	"KeysExpire":       testKeysExpire,
 	"KeysRotate":       testKeysRotate,

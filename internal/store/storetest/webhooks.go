@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,6 +26,7 @@ var webhookTests = map[string]func(*testing.T, Harness){
 	"DeliveriesOfNodes":   testDeliveriesOfNodes,
 	"DeliveriesAbandoned": testDeliveriesAbandoned,
 	"DeliveriesHeld":      testDeliveriesHeld,
+	"WebhookRacers":       testWebhookRacers,
 }
 
 // hook makes an endpoint.
@@ -74,6 +76,34 @@ func (w *world) report(c store.ClaimedDelivery, a webhook.Answer) webhook.Delive
 }
 
 var yes, no = webhook.Answer{Status: 204}, webhook.Answer{Status: 500}
+
+// testWebhookRacers makes endpoints at once: as many as a tenant may have are made, and the others refused.
+//
+// covers: X5
+func testWebhookRacers(t *testing.T, h Harness) {
+	w := newWorld(t, h)
+	const racers, most = 12, 5
+	errs := make([]error, racers)
+	var wg sync.WaitGroup
+	for i := range racers {
+		wg.Go(func() {
+			_, errs[i] = w.PutWebhook(context.Background(), store.Webhook{ID: ident.NewWebhook(w.tenant), Tenant: w.tenant, URL: "https://example.com/",
+				Types: []string{"*"}, CreatedBy: "key1", Secrets: store.WebhookSecrets{OwnKey: []byte("w"), Current: []byte("s")}}, most)
+		})
+	}
+	wg.Wait()
+	made := 0
+	for _, err := range errs {
+		if err == nil {
+			made++
+		} else if fault.CodeOf(err) != fault.State {
+			t.Error(err)
+		}
+	}
+	if all, err := w.ListWebhooks(context.Background(), w.tenant); made != most || len(all) != most || err != nil {
+		t.Errorf("%d were made, %d are there, want %d: %v", made, len(all), most, err)
+	}
+}
 
 // testWebhooks keeps endpoints apart by tenant, and changes one only as whoever changes it has seen it.
 //
@@ -159,7 +189,7 @@ func second1[T any](_ T, err error) error { return err }
 // covers: I12, I15
 func testDeliveriesMade(t *testing.T, h Harness) {
 	w := newWorld(t, h)
-	ctx, other := context.Background(), w.tenant+1
+	ctx, other := context.Background(), w.prepaid("other", 0).id
 	before := w.taken(ask{event: "before", version: "1", to: 50})
 	w.placed()
 	all, some := w.hook(w.tenant, "*"), w.hook(w.tenant, "message.accepted", "attempt.*")
