@@ -11,12 +11,20 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/danielgtaylor/huma/v2/adapters/humago"
+
+	"github.com/einmal/einmal/internal/ground/fault"
 )
 
 // onlyKnownQuery refuses misspelt, repeated and impossible parameters, and says what would be right: a filter
-// that is silently left out shows everything. It comes before the framework's own check, whose words are dropped.
+// that is silently left out shows everything. Nor does it let through what no store can take. It comes before the framework's own check, whose words are dropped.
 func onlyKnownQuery(ctx huma.Context, next func(huma.Context)) {
 	r, w := humago.Unwrap(ctx)
+	for _, p := range ctx.Operation().Parameters {
+		if p.In == "path" && !storableText(r.PathValue(p.Name)) {
+			writeProblem(w, fault.New(fault.NotFound, "there is none of this %s: nothing has U+0000 or broken UTF-8 in its name", p.Name))
+			return
+		}
+	}
 	d := &decoder{}
 	d.query(r, queryParameters(ctx.Operation()))
 	if err := d.fault(); err != nil {
@@ -25,6 +33,9 @@ func onlyKnownQuery(ctx huma.Context, next func(huma.Context)) {
 	}
 	next(ctx)
 }
+
+// storableText says that a store can take the text. What it cannot take would be called a failure of the store.
+func storableText(s string) bool { return utf8.ValidString(s) && !strings.ContainsRune(s, 0) }
 
 func queryParameters(op *huma.Operation) []*huma.Param {
 	var known []*huma.Param
@@ -50,6 +61,8 @@ func (d *decoder) query(r *http.Request, known []*huma.Param) {
 			d.wrong(parameterName(name), "%s", unknownParameter(r.Method, name, known))
 		case len(values) > 1:
 			d.wrong(name, "this parameter is there more than once: give it once")
+		case !storableText(values[0]):
+			d.wrong(name, "U+0000 and what is no UTF-8 are not allowed here: nothing is stored that has them")
 		case values[0] != "":
 			d.value(known[i], values[0])
 		}
