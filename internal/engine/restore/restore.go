@@ -70,9 +70,7 @@ func (s *Service) Start(ctx context.Context) {
 		tick := time.NewTicker(s.cfg.Every)
 		defer tick.Stop()
 		for {
-			if err := s.Finish(ctx); err != nil && ctx.Err() == nil {
-				s.cfg.Log.Error("the release of the store is not finished and goes on", "error", err)
-			}
+			s.look(ctx)
 			select {
 			case <-tick.C:
 			case <-s.wake:
@@ -81,6 +79,18 @@ func (s *Service) Start(ctx context.Context) {
 			}
 		}
 	})
+}
+
+// look finishes a release that somebody has asked for. A store that cannot be asked whether there is one says so itself:
+// nothing is known of a release then.
+func (s *Service) look(ctx context.Context) {
+	i, err := s.cfg.Store.Incarnation(ctx)
+	if err != nil || i.Release == nil {
+		return
+	}
+	if err := s.finish(ctx, i); err != nil && ctx.Err() == nil {
+		s.cfg.Log.Error("the release of the store is not finished and goes on", "error", err)
+	}
 }
 
 // Stop ends it. What is left is finished at the next start.
@@ -97,6 +107,10 @@ func (s *Service) Finish(ctx context.Context) error {
 	if err != nil || i.Release == nil {
 		return err
 	}
+	return s.finish(ctx, i)
+}
+
+func (s *Service) finish(ctx context.Context, i store.Incarnation) (err error) {
 	for moved := 1; moved > 0 && err == nil; {
 		moved, err = s.doubt(ctx, i.Release)
 	}
