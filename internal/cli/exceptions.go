@@ -80,7 +80,9 @@ func tellExceptions(env *Env, page *api.List[api.ExceptionView]) {
 	if page.Next != nil {
 		_, _ = fmt.Fprintln(env.Stdout, s.faint("and more: einmal exceptions groups counts them, --limit shows more"))
 	}
-	_, _ = fmt.Fprintln(env.Stdout, s.faint("next: einmal exceptions show "+clean(page.Data[0].ID)))
+	if page.Data[0].Tenant == "" { // another tenant's is shown to a key of theirs
+		_, _ = fmt.Fprintln(env.Stdout, s.faint("next: einmal exceptions show "+clean(page.Data[0].ID)))
+	}
 }
 
 func aboutWords(x *api.ExceptionView) string {

@@ -78,7 +78,7 @@ func TestExceptionsCommands(t *testing.T) {
 		"":                              {0, "GET /v1/exceptions?limit=50&state=open", []string{"exc_1", "msg_1", "rcp_1", "lost_answer", "next: einmal exceptions show exc_1", "and more"}, "\x1b[31m"},
 		"list --all --kind unmatched":   {0, "GET /v1/exceptions?kind=unmatched&limit=50", []string{"exc_2"}, ""},
 		"list --kind missing":           {0, "GET /v1/exceptions?kind=missing&limit=50&state=open", []string{"Nothing waits for a person."}, ""},
-		"--all-tenants":                 {0, "GET /v1/exceptions?all_tenants=true&limit=50&state=open", []string{"TENANT", "acme"}, ""},
+		"--all-tenants":                 {0, "GET /v1/exceptions?all_tenants=true&limit=50&state=open", []string{"TENANT", "acme"}, "next:"},
 		"list --json":                   {0, "GET /v1/exceptions?limit=50&state=open", []string{`"next":"p2"`}, ""},
 		"groups":                        {0, "GET /v1/exception-groups?limit=50&open=true", []string{"1200", "230", "resolve-group carrier_a unmatched 2026-12-31T10:00:00Z --dismiss"}, ""},
 		"show exc_1":                    {0, "GET /v1/messages/msg_1", []string{"status DELIVRD", "message id A1", "May be", "attempt 1, part 1: unknown", "next: einmal exceptions resolve exc_1 --attach --by NAME", "2 of this connection"}, ""},
