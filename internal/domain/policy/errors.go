@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/einmal/einmal/internal/ground/fault"
 )
 
 // Error is one wrong place of a policy file.
@@ -52,32 +54,11 @@ func nearest(word string, known []string) string {
 		return ""
 	}
 	for _, k := range known {
-		if d := distance(strings.ToLower(word), k); d < best {
+		if d := fault.Distance(strings.ToLower(word), k); d < best {
 			best, found = d, k
 		}
 	}
 	return found
-}
-
-// distance is Levenshtein's: how many octets must be inserted, removed or changed.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(change, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }
 
 // quoted shows a word of the file, shortened if it is long.

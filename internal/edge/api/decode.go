@@ -159,8 +159,9 @@ func unknownMember(name string, names []string) string {
 		return "unknown member: did you mean " + word + "?"
 	}
 	best, least := "", 3
+	const longest = 64 // a longer name is no slip of the finger, and is not compared
 	for _, n := range names {
-		if dist := distance(strings.ToLower(name), n); dist < least && dist < len(n) {
+		if dist := fault.Distance(strings.ToLower(name[:min(len(name), longest)]), n); dist < least && dist < len(n) {
 			best, least = n, dist
 		}
 	}
@@ -168,29 +169,4 @@ func unknownMember(name string, names []string) string {
 		return "unknown member: did you mean " + best + "?"
 	}
 	return "unknown member: here are known " + strings.Join(names, ", ")
-}
-
-// distance is the number of insertions, deletions and replacements between two words. Long names are no typing
-// errors of ours and are not compared.
-func distance(a, b string) int {
-	if len(a) > 64 {
-		return len(a)
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := before
-			if a[i] != b[j] {
-				cost++
-			}
-			before = row[j+1]
-			row[j+1] = min(cost, row[j]+1, before+1)
-		}
-	}
-	return row[len(b)]
 }

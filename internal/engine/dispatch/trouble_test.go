@@ -58,7 +58,7 @@ func TestAStuckOutcomeHoldsUpNobody(t *testing.T) {
 			d := New(config(s, newCarrier(50)))
 			good, bad, later := s.put(16), s.put(16), s.put(16)
 			s.Claim(t.Context(), store.ClaimSpec{Room: flow.Room{All: 3, Lower: 3}, Lease: time.Minute})
-			why.memory, why.bad, why.until = s, bad, make(chan struct{})
+			why.memory, why.bad, why.until, why.often = s, bad, make(chan struct{}), make(chan struct{})
 			d.cfg.Store, d.firstBackoff = why, time.Microsecond
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
@@ -67,8 +67,10 @@ func TestAStuckOutcomeHoldsUpNobody(t *testing.T) {
 			d.owe(returned(bad))
 			d.owe(returned(good))
 			s.awaitState(t, message.Pending, good)
-			for why.tries.Load() < 20 { // more often than anything was ever tried before it was given up
-				time.Sleep(time.Microsecond)
+			select { // more often than anything was ever tried before it was given up
+			case <-why.often:
+			case <-time.After(10 * time.Second):
+				t.Fatalf("it was tried %d times in ten seconds", why.tries.Load())
 			}
 			d.owe(returned(later))
 			s.awaitState(t, message.Pending, later)
@@ -99,6 +101,7 @@ type spoiler struct {
 	whole, own error
 	until      chan struct{}
 	tries      atomic.Int64
+	often      chan struct{} // closed when it was tried twenty times
 }
 
 func (s *spoiler) Settle(ctx context.Context, news []store.News, r store.Rules) ([]store.Settled, error) {
@@ -111,7 +114,9 @@ func (s *spoiler) Settle(ctx context.Context, news []store.News, r store.Rules) 
 	if i < 0 {
 		return s.memory.Settle(ctx, news, r)
 	}
-	s.tries.Add(1)
+	if s.tries.Add(1) == 20 {
+		close(s.often)
+	}
 	if s.whole != nil {
 		return nil, s.whole
 	}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/einmal/einmal/internal/ground/fault"
 )
 
 // Environment sets members from variables that begin with the prefix. An empty one counts as none, as it comes from
@@ -41,7 +43,7 @@ func (o *Origins) Environment(members []*Member, prefix string, environ []string
 func unknown(name string, named map[string][]*Member) error {
 	best, far := "", 0
 	for candidate := range named {
-		d := distance(name, candidate)
+		d := fault.Distance(name, candidate)
 		if strings.HasPrefix(candidate, name+"_") { // the rest was forgotten
 			d = min(d, 2)
 		}
@@ -57,29 +59,9 @@ func Nearest(name string, paths []string) string {
 	best, far := "", min(3, len(name))
 	for _, path := range paths {
 		last := path[strings.LastIndexByte(path, '.')+1:]
-		if d := distance(strings.ToLower(name), last); d < far || d == far && best != "" && len(path) < len(best) {
+		if d := fault.Distance(strings.ToLower(name), last); d < far || d == far && best != "" && len(path) < len(best) {
 			best, far = path, d
 		}
 	}
 	return best
-}
-
-// distance is Levenshtein's: how many letters must be put in, left out or changed.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], cost
-		}
-	}
-	return row[len(b)]
 }
